@@ -1,0 +1,31 @@
+"""Everything simnet raises on purpose, under one root.
+
+A user's mistake is a sentence, not a traceback: the command line prints `str(error)` and exits with code 2.
+Each class also derives from the natural built-in, so that callers can catch what they expect.
+"""
+
+from __future__ import annotations
+
+
+class SimnetError(Exception):
+    """The root of all deliberate errors."""
+
+
+class ScenarioError(SimnetError, ValueError):
+    """A scenario asks for something that cannot be: the message names the field and says what would be right."""
+
+
+class DataError(SimnetError, ValueError):
+    """A data file cannot be read, or what it holds cannot be learned from."""
+
+
+class BudgetError(SimnetError, ValueError):
+    """A privacy budget cannot be met: the message says which part is too large and what would fit."""
+
+
+class LogError(SimnetError, ValueError):
+    """An event log is cut short, altered, or not a log."""
+
+
+class FrameError(SimnetError, ValueError):
+    """Bytes that are not a valid frame: too short, wrong version, failed checksum."""
