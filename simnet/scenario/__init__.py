@@ -1,0 +1,111 @@
+"""What to simulate: typed, validated, loaded from TOML.
+
+>>> from simnet import Scenario
+>>> Scenario.loads('[algorithm]\\nname = "admm"').with_(**{"algorithm.eta": 0.02}).algorithm.eta
+0.02
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import Field, PrivateAttr, ValidationError
+
+from simnet.errors import ScenarioError
+from simnet.scenario.algorithm import Admm, Algorithm, IppAdmm, PpAdmm
+from simnet.scenario.data import Data
+from simnet.scenario.fields import Count, Name, Section, Whole
+from simnet.scenario.network import Compute, Network
+from simnet.scenario.overrides import set_path
+from simnet.scenario.privacy import Log, Privacy
+from simnet.scenario.sentences import sentence
+from simnet.scenario.topology import Random, Topology
+
+METHODS: dict[str, type[Section]] = {"admm": Admm, "pp-admm": PpAdmm, "ipp-admm": IppAdmm}
+
+__all__ = ["METHODS", "Scenario"]
+
+
+class Scenario(Section):
+    """One run, completely described: same scenario and seed, same events."""
+
+    name: Name = Field("unnamed", description="what it is called; names the run's folder")
+    seed: Whole = Field(1, description="seed of every random stream")
+    rounds: Count = Field(30, description="T, rounds of each agent")
+    data: Data = Field(Data(), description="")
+    topology: Topology = Field(Random(), description="")
+    algorithm: Algorithm = Field(description="")
+    privacy: Privacy = Field(Privacy(), description="")
+    network: Network = Field(Network(), description="")
+    compute: Compute = Field(Compute(), description="")
+    log: Log = Field(Log(), description="")
+
+    _folder: Path | None = PrivateAttr(None)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scenario:
+        """Read a TOML file; files that it names are looked up beside it first."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not a text file"
+            raise ScenarioError(f"{path}: the scenario cannot be read ({reason})") from None
+        return cls.loads(text, name=str(path), folder=path.parent)
+
+    @classmethod
+    def loads(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Scenario:
+        """Read TOML text."""
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ScenarioError(f"{name}: not valid TOML: {error}") from None
+        return cls.of(content, folder=folder)
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any], *, folder: Path | None = None) -> Scenario:
+        """Validate plain dictionaries shaped like the TOML file."""
+        try:
+            scenario = cls.model_validate(content)
+        except ValidationError as error:
+            raise ScenarioError(sentence(error, cls)) from None
+        scenario._folder = folder
+        return scenario
+
+    def with_(self, **changes: Any) -> Scenario:
+        """The same scenario with some fields changed: `scenario.with_(**{"algorithm.eta": 0.02}, seed=3)`."""
+        content = self.content()
+        for path, value in changes.items():
+            set_path(content, path, value)
+        return Scenario.of(content, folder=self._folder)
+
+    def with_method(self, name: str) -> Scenario:
+        """The same scenario under another method, keeping the parameters that the method has."""
+        if name not in METHODS:
+            raise ScenarioError(f"algorithm.name = {name!r}: choose one of {', '.join(METHODS)}")
+        content = self.content()
+        known = METHODS[name].model_fields
+        content["algorithm"] = {k: v for k, v in content["algorithm"].items() if k in known} | {"name": name}
+        return Scenario.of(content, folder=self._folder)
+
+    def content(self) -> dict[str, Any]:
+        """What the user set, as plain dictionaries."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    def resolved(self) -> dict[str, Any]:
+        """Every field with its value, as plain dictionaries."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def to_toml(self) -> str:
+        """The resolved scenario as a TOML file that loads to the same scenario."""
+        return tomli_w.dumps(self.resolved())
+
+    def find(self, path: str) -> Path:
+        """A file that the scenario names: beside the scenario, or from the current folder."""
+        if self._folder is not None and (self._folder / path).exists():
+            return self._folder / path
+        return Path(path)

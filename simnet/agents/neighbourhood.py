@@ -1,0 +1,61 @@
+"""What an agent knows of its neighbours: the last values it heard, and how old they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from simnet.algorithms.peer import Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A neighbour's value and the round that the neighbour released it in; round 0 is the common start."""
+
+    peer: int
+    round: int
+    parts: Parts
+
+
+class Neighbourhood:
+    """Last known values, in the order of the neighbours.
+
+    With `aligned`, a value of a later round than the agent's own waits until the agent gets there, so that both ends of
+    a link subtract the same pair of values (lock-step pacing). Without it the newest value counts at once.
+    A value that arrives late is used if it is newer than the one known; an older one is ignored.
+    """
+
+    def __init__(self, peers: Sequence[int], initial: Parts, *, aligned: bool) -> None:
+        self.peers = tuple(peers)
+        self._aligned = aligned
+        self._now = {peer: Known(peer, 0, initial) for peer in peers}
+        self._ahead: dict[int, dict[int, Known]] = {peer: {} for peer in peers}
+        self._heard = dict.fromkeys(peers, 0)
+        self._round = 0
+
+    def hear(self, peer: int, round: int, parts: Parts | None) -> None:
+        """A message from `peer` about its `round`: a value, or None for a notice that there is none."""
+        if round > self._heard[peer]:
+            self._heard[peer] = round
+        if parts is None:
+            return
+        if self._aligned and round > self._round:
+            self._ahead[peer][round] = Known(peer, round, parts)
+        elif round > self._now[peer].round:
+            self._now[peer] = Known(peer, round, parts)
+
+    def enter(self, round: int) -> None:
+        """The agent begins `round`: values that waited for it come into force."""
+        self._round = round
+        if self._aligned:
+            for peer, ahead in self._ahead.items():
+                if known := ahead.pop(round, None):
+                    self._now[peer] = known
+
+    def missing(self, round: int) -> int:
+        """How many neighbours have not been heard of since before `round`."""
+        return sum(heard < round for heard in self._heard.values())
+
+    def values(self) -> Iterator[Known]:
+        """What is known now, neighbour by neighbour."""
+        return (self._now[peer] for peer in self.peers)

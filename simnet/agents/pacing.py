@@ -1,0 +1,80 @@
+"""When a round ends: the rules by which agents keep pace."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from simnet.agents.neighbourhood import Neighbourhood
+from simnet.agents.port import Port
+from simnet.record.events import RoundTimeout
+
+
+class Pacing(Protocol):
+    """A rule for the end of a round."""
+
+    @property
+    def notices(self) -> bool:
+        """Whether a skip is announced to the neighbours."""
+        ...
+
+    @property
+    def aligned(self) -> bool:
+        """Whether values of later rounds wait until the agent gets there."""
+        ...
+
+    async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
+        """Return when the round may end."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """The papers' synchronous rounds: all have sent, and every message has met its fate.
+
+    An oracle, not a protocol: no agent could know this. It separates what a method does from what a network does.
+    """
+
+    notices: ClassVar[bool] = False
+    aligned: ClassVar[bool] = True
+
+    async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
+        await port.rendezvous()
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """Wait to hear of this round from every neighbour, at most for `patience` seconds.
+
+    Without notices silence cannot be told from loss: a neighbour that skips is waited for in vain.
+    """
+
+    patience: float
+    notices: bool
+    aligned: ClassVar[bool] = True
+
+    async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
+        def all_heard() -> bool:
+            return neighbourhood.missing(round) == 0
+
+        if not await port.until(all_heard, port.now + self.patience):
+            port.emit(RoundTimeout(port.agent, round, neighbourhood.missing(round)))
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A round ends at the next tick of the agent's own clock, with whatever has arrived.
+
+    An agent whose work outlasts a tick ends its round at the following one, and so falls behind its neighbours.
+    """
+
+    period: float
+    notices: bool
+    aligned: ClassVar[bool] = False
+
+    async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
+        # The tick after now; a hair of tolerance keeps an agent that wakes exactly on a tick from ending a round twice
+        # on it when the division rounds down.
+        tick = math.floor(port.now / self.period + 1e-9) + 1
+        await port.until(lambda: False, tick * self.period)

@@ -1,0 +1,60 @@
+"""An agent's only way to the outside: the engine, virtual or live, supplies one to each agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from simnet.algorithms.peer import Parts, Vector
+from simnet.record.events import Event
+
+
+class Port(Protocol):
+    """Time, messages and the event stream, as one agent sees them."""
+
+    @property
+    def agent(self) -> int:
+        """The agent's number."""
+        ...
+
+    @property
+    def neighbours(self) -> Sequence[int]:
+        """The agents it shares a link with, in ascending order."""
+        ...
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start."""
+        ...
+
+    def emit(self, event: Event) -> None:
+        """Put an event on the record."""
+        ...
+
+    async def compute(self, gradients: int) -> None:
+        """Let the time pass that local work takes; everyone else's round ends first at the same instant."""
+        ...
+
+    def encode(self, parts: Parts) -> tuple[bytes, Parts]:
+        """A payload, and what its receivers will decode from it."""
+        ...
+
+    def broadcast(self, round: int, payload: bytes) -> int:
+        """Send a value to every neighbour; the number of messages."""
+        ...
+
+    def notify(self, round: int) -> None:
+        """Tell every neighbour that nothing comes this round."""
+        ...
+
+    async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
+        """Wait for `ready` to hold, checked at every arrival; False if the deadline came first."""
+        ...
+
+    async def rendezvous(self) -> None:
+        """Wait until every agent waits here and no message is on its way."""
+        ...
+
+    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
+        """Hand the round's state to the evaluation."""
+        ...

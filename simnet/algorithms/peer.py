@@ -1,0 +1,74 @@
+"""What an algorithm is to the rest of simnet: an agent's mathematics, and nothing else.
+
+A peer owns everything that affects its model: data, dual, last released value, noise streams. It knows no clock, no
+network and no log. The agent program drives it, one round after another:
+
+    proposal = peer.propose(t)              solve, perhaps test, perhaps perturb
+    peer.absorb(t, sent, known)             dual update, with what was really sent and what is known of the neighbours
+
+A message carries `Parts`: a tuple of vectors whose first is the model; duals that survive loss add more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from simnet.privacy.ledger import Charge
+
+Vector = npt.NDArray[np.float64]
+Parts = tuple[Vector, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """The outcome of a sparse vector test; `query` is secret."""
+
+    passed: bool
+    query: float
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What an agent would do this round.
+
+    `release` is None when the round is skipped, and `skipped` says why. `charges` are written to the ledger before
+    anything leaves, those of a test even if nothing does.
+    """
+
+    release: Parts | None
+    gradients: int
+    residual: float
+    charges: tuple[Charge, ...] = ()
+    test: Test | None = None
+    skipped: Literal["test", "exhausted"] | None = None
+
+
+class Peer(Protocol):
+    """An agent's mathematics."""
+
+    @property
+    def theta(self) -> Vector:
+        """The model that counts: the last one released."""
+        ...
+
+    @property
+    def dual(self) -> Vector:
+        """The dual variable λ_i."""
+        ...
+
+    def initial(self) -> Parts:
+        """What the neighbours take for this agent's value before its first release."""
+        ...
+
+    def propose(self, t: int) -> Proposal:
+        """Round t's local work."""
+        ...
+
+    def absorb(self, t: int, sent: Parts | None, known: Sequence[Parts]) -> None:
+        """Round t's dual update; `sent` is what the neighbours decode, None after a skip."""
+        ...

@@ -1,0 +1,30 @@
+"""[privacy] and [log]: what may be known, and what is written down."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from simnet.scenario.fields import Number, Positive, Section, Switch
+
+Delta = Annotated[
+    float, BeforeValidator(Number("a number strictly between 0 and 1", 0, 1, open_low=True, open_high=True))
+]
+
+
+class Privacy(Section):
+    """The budget of every agent's data, against an eavesdropper on all links."""
+
+    epsilon: Positive = Field(1.0, description="ε, the budget for the whole run")
+    delta: Delta = Field(1e-4, description="δ, the probability with which ε may fail")
+    calibration: Literal["paper"] = Field("paper", description="noise by the paper's formulas")
+
+
+class Log(Section):
+    """What the event log holds."""
+
+    private: Switch = Field(
+        False,
+        description="also write what nobody may know: unreleased figures and raw query values; for debugging",
+    )
