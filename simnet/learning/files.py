@@ -1,0 +1,105 @@
+"""Data files: where to look for them, and what they hold as a data set with labels −1 and +1."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from simnet.errors import DataError
+from simnet.learning import readers
+from simnet.learning.datasets import Dataset, compact
+
+_LIBSVM = ("", ".libsvm", ".svm", ".txt", ".t", ".tr", ".te", ".trn", ".tst", ".train", ".test", ".val")
+
+# Where the data folder keeps a data set of a given name, and what the test file beside a training file is called.
+_LAYOUT = ("{0}/{0}.xz", "{0}/{0}.trn.bz2", "raetsch/{0}.mat", "raetsch/{0}.csv.xz")
+_TEST_SUFFIXES = {".trn.bz2": ".tst.bz2", ".xz": ".t.xz"}
+
+
+def locate(path: str) -> Path:
+    """The file at `path`: a relative path is looked up in the current folder, then in the folder $SIMNET_DATA."""
+    wanted = Path(path).expanduser()
+    for folder in (Path(), *_data_folder()):
+        if (folder / wanted).is_file():
+            return folder / wanted
+    if wanted.is_absolute():
+        raise DataError(f"there is no data file {path}")
+    where = "in the current folder or in $SIMNET_DATA" if _data_folder() else "and SIMNET_DATA is not set"
+    raise DataError(f"there is no data file {path} {where}")
+
+
+def named(name: str) -> Path | None:
+    """The file of a well-known data set, such as a9a, in the folder $SIMNET_DATA; None when it is not there."""
+    candidates = [folder / place.format(name) for folder in _data_folder() for place in _LAYOUT]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def test_file(path: Path) -> Path | None:
+    """The test file that comes with a training file: a9a.t.xz with a9a.xz, ijcnn1.tst.bz2 with ijcnn1.trn.bz2."""
+    for train, test in _TEST_SUFFIXES.items():
+        beside = path.with_name(path.name.removesuffix(train) + test)
+        if path.name.endswith(train) and beside.is_file():
+            return beside
+    return None
+
+
+def read(
+    path: Path, *, label: str | int | None = None, positive: object | None = None, features: int | None = None
+) -> Dataset:
+    """The data set in a file, unscaled: LIBSVM text, CSV (both also compressed), NPZ or MATLAB, told apart by suffix.
+
+    `label` names or counts the label column of a CSV file (default: the last). Of the two values that labels have,
+    `positive` becomes +1 (default: the larger). `features` is the number of columns: LIBSVM text does not state it,
+    and a test file may lack the last columns of its training file.
+    """
+    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in readers.OPENERS]
+    suffix = suffixes[-1] if suffixes else ""
+    if label is not None and suffix != ".csv":
+        raise DataError(f"{path}: only a CSV file has a label column to choose, so {label!r} is out of place")
+    if suffix == ".csv":
+        X, labels = readers.comma_separated(path, -1 if label is None else label)
+    elif suffix == ".npz":
+        X, labels = readers.npz(path)
+    elif suffix == ".mat":
+        X, labels = readers.mat(path)
+    elif suffix in _LIBSVM:
+        X, labels = readers.libsvm(path, features)
+    else:
+        raise DataError(f"{path}: a data file ends in .libsvm, .csv, .npz or .mat, not in {suffix}")
+    if 0 in X.shape:
+        raise DataError(f"{path}: {X.shape[0]} rows of {X.shape[1]} features are nothing to learn from")
+    if features is not None and X.shape[1] != features:
+        raise DataError(f"{path}: there are {X.shape[1]} features, not {features}")
+    return Dataset(path.name.partition(".")[0], compact(X), _signs(path, labels, positive))
+
+
+def _signs(path: Path, labels: readers.Labels, positive: object | None) -> npt.NDArray[np.float64]:
+    absent = labels == "" if labels.dtype.kind == "U" else ~np.isfinite(labels)
+    if np.any(absent):
+        raise DataError(f"{path}, row {int(np.argmax(absent)) + 1}: there is no label, or it is not a finite number")
+    values = np.unique(labels).tolist()
+    if len(values) != 2:
+        shown = ", ".join(f"{value}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
+        raise DataError(f"{path}: labels must have exactly two values, not {len(values)} ({shown})")
+    if positive is None:
+        return np.where(labels == values[1], 1.0, -1.0)
+    # A scenario may write the number 1 as "1", and a label read from text may be a word.
+    same = [value for value in values if str(positive) == str(value) or _number(positive) == value]
+    if not same:
+        raise DataError(f"{path}: no label is {positive}; they are {values[0]} and {values[1]}")
+    return np.where(labels == same[0], 1.0, -1.0)
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(str(value))
+    except ValueError:
+        return None
+
+
+def _data_folder() -> list[Path]:
+    folder = os.environ.get("SIMNET_DATA")
+    return [Path(folder).expanduser()] if folder else []
