@@ -1,0 +1,47 @@
+"""simnet: what does private decentralised learning cost on a real network?
+
+The public API is flat: `from simnet import Scenario, run, compare`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from simnet.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from simnet.errors import BudgetError, DataError, FrameError, LogError, ScenarioError, SimnetError
+    from simnet.scenario import Scenario
+    from simnet.simulate import Result, compare, run
+
+_HOMES = {
+    "Scenario": "simnet.scenario",
+    "Result": "simnet.simulate",
+    "run": "simnet.simulate",
+    "compare": "simnet.simulate",
+    **dict.fromkeys(
+        ("SimnetError", "ScenarioError", "DataError", "BudgetError", "LogError", "FrameError"), "simnet.errors"
+    ),
+}
+
+__all__ = [
+    "BudgetError",
+    "DataError",
+    "FrameError",
+    "LogError",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "SimnetError",
+    "__version__",
+    "compare",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use, so that `simnet --help` waits neither for numpy nor for pydantic.
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'simnet' has no attribute {name!r}")

@@ -39,8 +39,8 @@ class Port(Protocol):
         """A payload, and what its receivers will decode from it."""
         ...
 
-    def broadcast(self, round: int, payload: bytes) -> int:
-        """Send a value to every neighbour; the number of messages."""
+    def broadcast(self, round: int, payload: bytes) -> None:
+        """Send a value to every neighbour."""
         ...
 
     def notify(self, round: int) -> None:

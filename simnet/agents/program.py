@@ -43,12 +43,12 @@ async def run_agent(
 def _release(t: int, proposal: Proposal, port: Port, ledger: Ledger, *, private: bool) -> Parts | None:
     """Charge the ledger, then let the proposal out if it is worth it and paid for; what the neighbours will decode."""
     me = port.agent
-    if not ledger.admits(proposal.charges):
+    if ledger.would_exceed(*proposal.charges):
         port.emit(events.BroadcastSkipped(me, t, "budget"))
         return None
+    ledger.spend(*proposal.charges)
     for charge in proposal.charges:
-        ledger.charge(charge)
-        port.emit(events.PrivacySpent(me, t, charge.kind, charge.mechanism, dict(charge.parameters)))
+        port.emit(events.PrivacySpent(me, t, charge.kind, charge.mechanism, dict(charge.parameters), charge.times))
     if proposal.test is not None:
         query = sig(proposal.test.query) if private else None
         port.emit(events.SvtTested(me, t, proposal.test.passed, query))
@@ -58,6 +58,6 @@ def _release(t: int, proposal: Proposal, port: Port, ledger: Ledger, *, private:
         return None
     payload, sent = port.encode(proposal.release)
     port.emit(events.ReleaseMade(me, t, pack(np.concatenate(sent))))
-    copies = port.broadcast(t, payload)
-    port.emit(events.BroadcastSent(me, t, len(payload), copies))
+    port.emit(events.BroadcastSent(me, t, len(payload)))
+    port.broadcast(t, payload)
     return sent

@@ -1,13 +1,13 @@
 """Decentralised ADMM without privacy.
 
-The iteration that all methods share, as written in Ding, Wang, Liang, Bi, Pan, "Towards Plausible Differentially Private
-ADMM Based Distributed Machine Learning" (CIKM 2020), equations (3) and (4):
+The iteration that all methods share, as written in Ding, Wang, Liang, Bi, Pan, "Towards Plausible Differentially
+Private ADMM Based Distributed Machine Learning" (CIKM 2020), equations (3) and (4):
 
     θ_i ← argmin f_i(θ) + 2λ_i·θ + η Σ_j |½(θ_i + θ_j) − θ|²
     λ_i ← λ_i + (η/2) Σ_j (θ_i − θ_j)
 
-The penalty expands to ½·2ηV|θ|² − η Σ_j (θ_i + θ_j)·θ plus a constant, so a local problem is the objective with a linear
-and a quadratic term, and its curvature is at least μ = λ̂/N + 2ηV.
+The penalty expands to ½·2ηV|θ|² − η Σ_j (θ_i + θ_j)·θ plus a constant, so a local problem is the objective with a
+linear and a quadratic term, and its curvature is at least μ = λ̂/N + 2ηV.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simnet.learning.objective import LocalObjective
 from simnet.learning.solver import Solution, Solver
 from simnet.privacy.ledger import Charge
 
-UNPROTECTED = Charge(mechanism="none", kind="release", parameters={})
+UNPROTECTED = Charge.of("bare-model", {})
 """A release without noise: no finite ε."""
 
 

@@ -93,11 +93,13 @@ class PrivacySpent(Event, frozen=True, forbid_unknown_fields=True):
     agent: int
     round: int
     spent_on: Literal["release", "test"]
-    """a release, or the test that decides about all of an agent's releases"""
+    """a release; or, before the first test, the test and all the releases that it may let pass"""
     mechanism: str
     """name of the mechanism"""
     parameters: dict[str, float]
     """its parameters: enough to recompute ε from the log alone"""
+    times: int = 1
+    """uses paid for: a test pays in advance for all the releases that it may let pass"""
 
 
 class BroadcastSent(Event, frozen=True, forbid_unknown_fields=True):
@@ -109,8 +111,6 @@ class BroadcastSent(Event, frozen=True, forbid_unknown_fields=True):
     round: int
     payload_bytes: int
     """encoded model, without the frame"""
-    copies: int
-    """messages that carry it"""
 
 
 class BroadcastSkipped(Event, frozen=True, forbid_unknown_fields=True):
@@ -152,7 +152,7 @@ class MessageDelivered(Event, frozen=True, forbid_unknown_fields=True):
 
 
 class MessageLost(Event, frozen=True, forbid_unknown_fields=True):
-    """The frame was lost on the way; noted when it would have arrived."""
+    """The frame was lost on the way; noted when its last bit has left the sender."""
 
     kind: ClassVar[str] = "message.lost"
 

@@ -7,13 +7,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli_w
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
 from simnet.scenario.algorithm import Admm, Algorithm, IppAdmm, PpAdmm
@@ -22,7 +21,8 @@ from simnet.scenario.fields import Count, Name, Section, Whole
 from simnet.scenario.network import Compute, Network
 from simnet.scenario.overrides import set_path
 from simnet.scenario.privacy import Log, Privacy
-from simnet.scenario.sentences import sentence
+from simnet.scenario.sentences import sentence, unknown_choice
+from simnet.scenario.toml import escaped, parse
 from simnet.scenario.topology import Random, Topology
 
 METHODS: dict[str, type[Section]] = {"admm": Admm, "pp-admm": PpAdmm, "ipp-admm": IppAdmm}
@@ -37,7 +37,7 @@ class Scenario(Section):
     seed: Whole = Field(1, description="seed of every random stream")
     rounds: Count = Field(30, description="T, rounds of each agent")
     data: Data = Field(Data(), description="")
-    topology: Topology = Field(Random(), description="")
+    topology: Topology = Field(Random(kind="random"), description="")
     algorithm: Algorithm = Field(description="")
     privacy: Privacy = Field(Privacy(), description="")
     network: Network = Field(Network(), description="")
@@ -46,25 +46,27 @@ class Scenario(Section):
 
     _folder: Path | None = PrivateAttr(None)
 
+    @model_validator(mode="after")
+    def _the_paper_tests_what_it_releases(self) -> Scenario:
+        if getattr(self.algorithm, "test", None) == "noise-free" and self.privacy.calibration == "paper":
+            raise ValueError("algorithm.test: the paper's calibration covers only 'shared-noise'")
+        return self
+
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
         """Read a TOML file; files that it names are looked up beside it first."""
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not a text file"
-            raise ScenarioError(f"{path}: the scenario cannot be read ({reason})") from None
+            raise ScenarioError(f"{escaped(str(path))}: the scenario cannot be read ({reason})") from None
         return cls.loads(text, name=str(path), folder=path.parent)
 
     @classmethod
     def loads(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Scenario:
         """Read TOML text."""
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ScenarioError(f"{name}: not valid TOML: {error}") from None
-        return cls.of(content, folder=folder)
+        return cls.of(parse(text, name), folder=folder)
 
     @classmethod
     def of(cls, content: Mapping[str, Any], *, folder: Path | None = None) -> Scenario:
@@ -72,7 +74,7 @@ class Scenario(Section):
         try:
             scenario = cls.model_validate(content)
         except ValidationError as error:
-            raise ScenarioError(sentence(error, cls)) from None
+            raise ScenarioError(sentence(error, cls, content)) from None
         scenario._folder = folder
         return scenario
 
@@ -80,13 +82,13 @@ class Scenario(Section):
         """The same scenario with some fields changed: `scenario.with_(**{"algorithm.eta": 0.02}, seed=3)`."""
         content = self.content()
         for path, value in changes.items():
-            set_path(content, path, value)
+            set_path(content, path, value, Scenario)
         return Scenario.of(content, folder=self._folder)
 
     def with_method(self, name: str) -> Scenario:
         """The same scenario under another method, keeping the parameters that the method has."""
         if name not in METHODS:
-            raise ScenarioError(f"algorithm.name = {name!r}: choose one of {', '.join(METHODS)}")
+            raise ScenarioError(unknown_choice("algorithm.name", name, METHODS))
         content = self.content()
         known = METHODS[name].model_fields
         content["algorithm"] = {k: v for k, v in content["algorithm"].items() if k in known} | {"name": name}
@@ -94,7 +96,7 @@ class Scenario(Section):
 
     def content(self) -> dict[str, Any]:
         """What the user set, as plain dictionaries."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
 
     def resolved(self) -> dict[str, Any]:
         """Every field with its value, as plain dictionaries."""

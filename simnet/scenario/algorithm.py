@@ -60,6 +60,11 @@ class IppAdmm(PpAdmm):
         "once",
         description="`paper` calibration: the threshold's noise is drawn once, or `redrawn` each round",
     )
+    test: Literal["noise-free", "shared-noise"] | None = Field(
+        None,
+        description="what is tested: the minimiser without noise (`noise-free`, default under `proven`), or the perturbed "
+        "one that is then released (`shared-noise`: the paper; under `proven` every round then costs)",
+    )
 
 
 Algorithm = Annotated[Admm | PpAdmm | IppAdmm, Field(discriminator="name")]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simnet.scenario.fields import Count, Name, NonNegative, Number, Positive, Section, Switch, Whole
+from simnet.scenario.fields import Column, Count, Label, Name, NonNegative, Number, Positive, Section, Switch, Whole
 
 EMBEDDED = ("adult",)
 GENERATED = ("synthetic", "twonorm", "ringnorm", "waveform")
@@ -53,8 +53,8 @@ class Data(Section):
         None,
         description="seed of the generated rows and of the train/test split; default: the scenario's seed",
     )
-    label: str | int | None = Field(None, description="CSV: the label's column, by name or by index (default: last)")
-    positive: str | int | float | None = Field(None, description="the label that counts as +1 (default: the larger)")
+    label: Column | None = Field(None, description="CSV: the label's column, by name or by index (default: last)")
+    positive: Label | None = Field(None, description="the label that counts as +1 (default: the larger)")
     bias: Switch = Field(False, description="append a constant feature before rows are scaled")
 
     @model_validator(mode="after")
@@ -65,5 +65,5 @@ class Data(Section):
             ("label_noise", ("synthetic",)),
         ):
             if getattr(self, field) is not None and self.source not in sources:
-                raise ValueError(f"{field}: only the source {' or '.join(sources)} has it, not {self.source!r}")
+                raise ValueError(f"{field}: only the source {' or '.join(sources)} has it")
         return self

@@ -1,13 +1,17 @@
 """The types of scenario fields, each with the words that say what would be right.
 
-A field type is a `Number` (or `Choice`, which pydantic knows as `Literal`); its `what` appears both in error messages
-and in the generated scenario reference, so the two never disagree.
+A field type is a check with a `what`, which appears both in error messages and in the generated scenario reference, so
+the two never disagree; a choice among words is pydantic's `Literal`.
 """
 
 from __future__ import annotations
 
 import math
+import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -31,42 +35,92 @@ class Number:
     open_low: bool = False
     open_high: bool = False
     whole: bool = False
-    units: tuple[tuple[str, float], ...] = ()
+    units: tuple[tuple[str, Decimal], ...] = ()
 
     def __call__(self, value: Any) -> float | int:
+        number = self._number(value)
+        if not (number > self.low or (number == self.low and not self.open_low)):
+            raise ValueError(self.what)
+        if number > self.high or (number == self.high and self.open_high) or number == math.inf:
+            raise ValueError(self.what + self._limit())
+        if self.whole and number != int(number):
+            raise ValueError(self.what)
+        return int(number) if self.whole else float(number)
+
+    def _number(self, value: Any) -> float | int:
         if isinstance(value, str) and self.units:
             try:
-                value = quantity(value, dict(self.units))
+                return quantity(value, dict(self.units))
             except ValueError:
                 raise ValueError(self.what) from None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, Real):
             raise ValueError(self.what)
-        if self.whole and value != int(value):
-            raise ValueError(self.what)
-        below = value <= self.low if self.open_low else value < self.low
-        above = value >= self.high if self.open_high else value > self.high
-        if below or above:
-            raise ValueError(self.what)
-        return int(value) if self.whole else float(value)
+        if self.whole and isinstance(value, Integral):
+            return int(value)
+        try:
+            return float(value)
+        except OverflowError:  # an integer of hundreds of digits
+            return math.inf if int(value) > 0 else -math.inf
+
+    def _limit(self) -> str:
+        """The upper bound, where `what` leaves it out because nobody comes near it."""
+        limit = "finite" if self.high == math.inf else f"at most {self.high:,.0f}"
+        return "" if self.high <= 1 else f", and {limit}"
 
 
 @dataclass(frozen=True)
 class Text:
-    """Accepts a non-empty string."""
+    """Accepts one line of text that is not blank."""
 
     what: str
 
     def __call__(self, value: Any) -> str:
-        if not isinstance(value, str) or not value.strip():
+        if not isinstance(value, str) or not value.strip() or any(map(_breaks_a_line, value)):
+            raise ValueError(self.what)
+        return str(value)
+
+
+@dataclass(frozen=True)
+class YesNo:
+    """Accepts true and false, and nothing that only looks like them."""
+
+    what: str
+
+    def __call__(self, value: Any) -> bool:
+        if not isinstance(value, bool):
             raise ValueError(self.what)
         return value
 
 
-def _units(table: dict[str, float]) -> tuple[tuple[str, float], ...]:
+@dataclass(frozen=True)
+class Either:
+    """Accepts what one of several checks accepts."""
+
+    what: str
+    checks: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self, value: Any) -> Any:
+        for check in self.checks:
+            try:
+                return check(value)
+            except ValueError:
+                continue
+        raise ValueError(self.what)
+
+
+def _breaks_a_line(char: str) -> bool:
+    """Control characters, line separators, and what cannot be written as UTF-8."""
+    return unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs")
+
+
+def _units(table: dict[str, Decimal]) -> tuple[tuple[str, Decimal], ...]:
     return tuple(table.items())
 
 
 _TIME = 'a time such as 0.02 or "20 ms"'
+_LINE = Text("a line of text, not blank")
+_INTEGER = Number("a whole number", -(2**53), 2**53, whole=True)
+_FINITE = Number("a number")
 
 Probability = Annotated[float, BeforeValidator(Number("a probability lies between 0 and 1", 0, 1))]
 Share = Annotated[
@@ -93,14 +147,9 @@ Size = Annotated[
         Number('a size in whole bytes such as 65536 or "64 KiB"', 1, 2**53, whole=True, units=_units(BYTES))
     ),
 ]
-Name = Annotated[str, BeforeValidator(Text("a text that is not empty"))]
-
-
-def yes_or_no(value: Any) -> bool:
-    """Accepts true and false, and nothing that only looks like them."""
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
-Switch = Annotated[bool, BeforeValidator(yes_or_no)]
+Name = Annotated[str, BeforeValidator(_LINE)]
+Column = Annotated[
+    str | int, BeforeValidator(Either("a column's name, or its index as a whole number", (_LINE, _INTEGER)))
+]
+Label = Annotated[str | int | float, BeforeValidator(Either("a text or a number", (_LINE, _INTEGER, _FINITE)))]
+Switch = Annotated[bool, BeforeValidator(YesNo("true or false"))]

@@ -160,7 +160,7 @@ class Network(Section):
     medium: Literal["unicast"] = Field("unicast", description="`unicast`: one message a neighbour")
     codec: Literal["float64", "float32"] = Field("float64", description="how numbers are written into a message")
     link: Link = Field(Link(), description="what every link is like")
-    override: list[Override] = Field([], description="exceptions, later ones win")
+    override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
 
 
 class Compute(Section):

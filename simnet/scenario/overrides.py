@@ -2,54 +2,82 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any
 
+from pydantic import BaseModel
+
 from simnet.errors import ScenarioError
+from simnet.scenario.shape import Place, Table
+from simnet.scenario.toml import dotted, escaped, key, parse, shortened, shown
+
+_DEEPEST = 32
 
 
 def parse_override(text: str) -> tuple[str, Any]:
-    """Split `path=value`; the value is TOML, and a bare word is a string.
+    """Split `path=value`; the value is TOML, and a bare word or quantity is a string.
 
     >>> parse_override('network.link.loss={kind="bernoulli", p=0.2}')
     ('network.link.loss', {'kind': 'bernoulli', 'p': 0.2})
     >>> parse_override("algorithm.name=admm")
     ('algorithm.name', 'admm')
+    >>> parse_override("network.link.latency=20 ms")
+    ('network.link.latency', '20 ms')
     """
     path, equals, value = text.partition("=")
     path, value = path.strip(), value.strip()
     if not equals or not path or not value:
-        raise ScenarioError(f"--set {text!r}: write field=value, for example algorithm.eta=0.05")
+        raise ScenarioError(f"--set {shown(text)}: write field=value, for example algorithm.eta=0.05")
     try:
-        return path, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        if "\n" not in value and value[0] not in "{[\"'":
+        found = parse(f"value = {value}", "value")
+        if list(found) == ["value"]:
+            return path, found["value"]
+    except ScenarioError:
+        if value.isprintable() and value[0] not in "{[\"'":
             return path, value
-        raise ScenarioError(f"--set {text!r}: the value is not valid TOML") from None
+    raise ScenarioError(f"--set {shown(text)}: the value is not valid TOML")
 
 
-def set_path(content: dict[str, Any], path: str, value: Any) -> None:
-    """Set one field, given by its dotted path, in nested dictionaries."""
-    *parents, last = path.split(".")
+def set_path(content: dict[str, Any], path: str, value: Any, root: Table) -> None:
+    """Set one field, given by its dotted path, in `content` shaped like a file of `root`.
+
+    Tables on the way are made where they are absent, with the kind that they have by default, and a shorthand such as
+    `loss = 0.05` gives way to the table that it stands for. The entry after a list's last one is a new entry.
+    """
+    parts = [part.strip() for part in path.split(".")]
+    if not all(parts) or len(parts) > _DEEPEST:
+        raise ScenarioError(f"{shortened(escaped(path), 80)}: write a dotted path, for example algorithm.eta")
     here: Any = content
-    for depth, key in enumerate(parents):
-        if isinstance(here, list):
-            here = _item(here, key, path)
-            continue
-        if not isinstance(here.setdefault(key, {}), (dict, list)):
-            # A shorthand such as `loss = 0.05` gives way to the table that the path asks for.
-            if depth == len(parents) - 1:
-                here[key] = {}
-            else:
-                raise ScenarioError(f"{path}: {'.'.join(parents[: depth + 1])} is not a table")
-        here = here[key]
-    if isinstance(here, list):
-        here[here.index(_item(here, last, path))] = value
-    else:
-        here[last] = value
+    place: Place | None = Place(tables=(root,))
+    for depth, part in enumerate(parts[:-1]):
+        slot = _slot(here, part, path)
+        place = None if place is None else place.item or place.field(part)
+        here[slot] = _opened(here[slot], place, parts[depth + 1])
+        if not isinstance(here[slot], (dict, list)):
+            raise ScenarioError(f"{dotted(parts)}: {dotted(parts[: depth + 1])} = {shown(here[slot])} is not a table")
+        here = here[slot]
+    here[_slot(here, parts[-1], path)] = value
 
 
-def _item(items: list[Any], key: str, path: str) -> Any:
-    if not key.isdecimal() or int(key) >= len(items):
-        raise ScenarioError(f"{path}: {key!r} is not one of the {len(items)} entries, counted from 0")
-    return items[int(key)]
+def _slot(here: dict[str, Any] | list[Any], part: str, path: str) -> Any:
+    """Where in `here` the part is, with room made for it."""
+    if isinstance(here, dict):
+        here.setdefault(part, None)
+        return part
+    if not (part.isascii() and part.isdecimal() and len(part) < 10) or int(part) > len(here):
+        raise ScenarioError(f"{dotted(path.split('.'))}: the list has no entry {key(part)}, and {len(here)} adds one")
+    if int(part) == len(here):
+        here.append(None)
+    return int(part)
+
+
+def _opened(value: Any, place: Place | None, part: str) -> Any:
+    """The value as a table or list into which the part can be set."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if value is not None:
+        return value if place is None else place.spelled_out(value)
+    if place is not None and place.item is not None:
+        return []
+    if place is not None and place.tag and place.default is not None and part != place.tag:
+        return {place.tag: getattr(place.default, place.tag)}
+    return {}

@@ -18,7 +18,9 @@ class Privacy(Section):
 
     epsilon: Positive = Field(1.0, description="ε, the budget for the whole run")
     delta: Delta = Field(1e-4, description="δ, the probability with which ε may fail")
-    calibration: Literal["paper"] = Field("paper", description="noise by the paper's formulas")
+    calibration: Literal["proven", "paper"] = Field(
+        "proven", description="noise that meets ε by a proof, or noise by the paper's formulas"
+    )
 
 
 class Log(Section):

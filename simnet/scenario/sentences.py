@@ -3,126 +3,110 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-_TYPE_WORDS = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "too_long": "a list of two agents",
-}
+from simnet.scenario.shape import Path, Place, Table, fields, kind_of, locate, walk
+from simnet.scenario.toml import dotted, key, shortened, shown
+
+_UNKNOWN = ("extra_forbidden", "invalid_key")
 
 
-def sentence(error: ValidationError, root: type[BaseModel]) -> str:
-    """The first finding as a sentence; a further one is only counted."""
-    findings = error.errors(include_url=False, include_context=True)
-    # An unknown field explains a missing one (a misspelt name causes both), so it goes first.
-    first = min(findings, key=lambda finding: finding["type"] != "extra_forbidden")
-    return _one(first, root)
+def sentence(error: ValidationError, root: Table, content: Mapping[str, Any]) -> str:
+    """The finding that explains most, as `path = value: what would be right`, about what stands in `content`."""
+    findings = error.errors(include_url=False)
+    # A misspelt name is both an unknown field and a missing one: the unknown one is the mistake.
+    first = min(findings, key=lambda finding: finding["type"] not in _UNKNOWN)
+    if first["type"] in _UNKNOWN:
+        return _unknown(first["loc"], root)
+    return _wrong(first, root, content)
 
 
-def _one(finding: ErrorDetails, root: type[BaseModel]) -> str:
-    path = _path(finding["loc"])
-    kind, context = finding["type"], finding.get("ctx", {})
-    shown = _shown(finding["input"])
-    if kind == "extra_forbidden":
-        known = sorted(_names_at(finding["loc"][:-1], root))
-        return f"{path}: there is no such field{_near(str(finding['loc'][-1]), known)}"
-    if kind == "missing":
-        return f"{path} is missing"
-    if kind == "value_error":
-        message = str(context["error"])
-        inner, colon, rest = message.partition(": ")
-        if colon and inner.isidentifier():  # a check over a whole table names the field that is wrong
-            return f"{path}.{inner}: {rest}" if path else f"{inner}: {rest}"
-        return f"{path} = {shown}: {message}"
-    if kind in ("literal_error", "union_tag_invalid"):
-        tag = str(context.get("discriminator", "")).strip("'")
-        given = str(context.get("tag", finding["input"]))
-        options = str(context.get("expected") or context["expected_tags"]).replace("'", "").replace(" or ", ", ")
-        where = f"{path}.{tag}" if tag else path
-        choices = [option.strip() for option in options.split(",")]
-        return f"{where} = {given!r}: choose one of {', '.join(choices)}{_near(given, choices)}"
+def unknown_choice(path: str, given: Any, choices: Iterable[str]) -> str:
+    """The sentence about a word that is none of the choices."""
+    known = tuple(choices)
+    return f"{path} = {shown(given)}: {Place(choices=known).what}{_did_you_mean(given, known)}"
+
+
+def _unknown(loc: tuple[str | int, ...], root: Table) -> str:
+    path, _ = locate(root, loc)
+    _, around = locate(root, loc[:-1])
+    assert around is not None, "pydantic looks only into tables that it knows"
+    table, name = around.tables[0], path[-1]
+    kind = kind_of(table, around.tag) if around.tag else None
+    nothing = f"{kind} has no such field" if kind else "there is no such field"
+    return f"{dotted(path)}: {nothing}{_where_instead(name, path[:-1], kind, table, root)}"
+
+
+def _where_instead(name: str | int, at: Path, kind: str | None, table: Table, root: Table) -> str:
+    """Who has the field: another kind, this table under a similar name, or another table."""
+    siblings = [str(other) for path, other, found in walk(root) if path == at and name in fields(found)]
+    if siblings and kind:
+        return f" ({' and '.join(siblings)} {'has' if len(siblings) == 1 else 'have'} it)"
+    known = list(fields(table))
+    if similar := _did_you_mean(name, known):
+        return similar
+    elsewhere = [(*path, name) for path, _, found in walk(root) if name in fields(found)]
+    if elsewhere:
+        return f" (did you mean {dotted(elsewhere[0])}?)"
+    return shortened(f", choose from {', '.join(known)}", 120)
+
+
+def _wrong(finding: ErrorDetails, root: Table, content: Mapping[str, Any]) -> str:
+    path, place = locate(root, finding["loc"])
+    assert place is not None, "only an unknown field has no place"
+    kind = finding["type"]
+    if kind == "missing" and not isinstance(path[-1], int):
+        return _missing(path, place)
+    if kind == "missing":  # a list that is too short
+        path, place = locate(root, finding["loc"][:-1])
+        assert place is not None
     if kind == "union_tag_not_found":
-        tag = str(context["discriminator"]).strip("'")
-        return f"{path}.{tag} is missing: it says which kind is meant"
-    if kind in _TYPE_WORDS:
-        return f"{path} = {shown}: {_TYPE_WORDS[kind]} is wanted"
-    return f"{path} = {shown}: {finding['msg']}"
+        return _missing((*path, str(place.tag)), Place(choices=tuple(place.kinds)))
+    if kind == "union_tag_invalid":
+        path, place = (*path, str(place.tag)), Place(choices=tuple(place.kinds))
+    wanted = place.what
+    if kind == "value_error":
+        wanted = str(finding["ctx"]["error"])
+        name, _, rest = wanted.partition(": ")
+        if rest and any(name in fields(table) for table in place.tables):
+            # A check over a whole table names the field that is wrong.
+            path, wanted = (*path, name), rest
+    path, value, given = _as_written(path, content)
+    if place.choices:
+        return unknown_choice(dotted(path), value, place.choices)
+    return f"{dotted(path)} = {shown(value)}: {wanted}" if given else f"{dotted(path)}: {wanted}"
 
 
-def _path(loc: Iterable[int | str]) -> str:
-    """The dotted path as in the file: pydantic also lists the tags of unions, which are no fields."""
-    return ".".join(str(part) for part in _fields_only(loc))
+def _missing(path: Path, place: Place) -> str:
+    if place.tag:  # the table is missing altogether
+        path, place = (*path, place.tag), Place(choices=tuple(place.kinds))
+    return f"{dotted(path)} is missing: {place.what}"
 
 
-def _fields_only(loc: Iterable[int | str]) -> list[int | str]:
-    parts: list[int | str] = []
-    after_union = False
-    for part in loc:
-        if after_union and isinstance(part, str):
-            after_union = False
-            continue
-        parts.append(part)
-        after_union = part in UNIONS
-    return parts
+def _as_written(path: Path, content: Any) -> tuple[Path, Any, bool]:
+    """The path and value as they stand in the file, where a shorthand may stand for a table that is wrong inside."""
+    here = content
+    for depth, part in enumerate(path):
+        if isinstance(here, Mapping):
+            if part not in here:
+                return path, None, False
+            here = here[part]
+        elif isinstance(here, (list, tuple)) and isinstance(part, int):
+            here = here[part]
+        else:
+            return path[:depth], here, True
+    return path, here, True
 
 
-UNIONS = frozenset({"topology", "algorithm", "latency", "loss", "pacing", "time"})
-"""Fields whose value is one of several tables, told apart by `kind` or `name`."""
+def _did_you_mean(given: Any, known: Iterable[str]) -> str:
+    by_plain = {_plain(name): name for name in known}
+    close = difflib.get_close_matches(_plain(str(given)[:64]), by_plain, n=1)
+    return f" (did you mean {key(by_plain[close[0]])}?)" if close else ""
 
 
-def _names_at(loc: Iterable[int | str], root: type[BaseModel]) -> set[str]:
-    """The fields of the table at `loc`; the tag in `loc` picks the member of a union."""
-    model: Any = root
-    pending: Any = None
-    for part in loc:
-        if pending is not None:
-            model, pending = _member(pending, str(part)), None
-        elif isinstance(part, str) and part in model.model_fields:
-            found = _models(model.model_fields[part].annotation)
-            if part in UNIONS and len(found) > 1:
-                pending = found
-            elif found:
-                model = found[0]
-    return {field.alias or name for name, field in model.model_fields.items()} if model else set()
-
-
-def _member(models: list[type[BaseModel]], tag: str) -> type[BaseModel]:
-    for model in models:
-        for name in ("kind", "name"):
-            field = model.model_fields.get(name)
-            if field is not None and tag in getattr(field.annotation, "__args__", ()):
-                return model
-    return models[0]
-
-
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    found: list[type[BaseModel]] = []
-    for inner in getattr(annotation, "__args__", ()):
-        found += _models(inner)
-    return found
-
-
-def _near(given: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(given, known, n=1)
-    if close:
-        return f" (did you mean {close[0]!r}?)"
-    return ""
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "-")

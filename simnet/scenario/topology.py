@@ -18,7 +18,7 @@ class _Sized(Section):
 class Random(_Sized):
     """A connected random graph with a given mean degree."""
 
-    kind: Literal["random"] = "random"
+    kind: Literal["random"]
     mean_degree: Positive = Field(3.0, description="mean number of neighbours")
 
 

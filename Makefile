@@ -1,0 +1,47 @@
+# Two commands do everything on a fresh machine with Python 3.11+: `make run` and `make test`.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# One BLAS thread a process: agents are small, and parallel tests must not fight over cores.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+
+.PHONY: run test lint format docs figure clean
+
+run: .venv/installed
+	$(BIN)/simnet run scenarios/quickstart.toml
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: .venv/installed-dev
+	$(BIN)/python -m simnet.scenario.reference > docs/scenario.md
+	$(BIN)/python -m simnet.record.reference > docs/events.md
+
+figure: .venv/installed
+	$(BIN)/python analysis/error_and_bytes.py scenarios/quickstart.toml --output docs/quickstart.png
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --editable .
+	touch $@
+
+.venv/installed-dev: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --editable '.[dev]'
+	touch $@ .venv/installed

@@ -1,0 +1,68 @@
+"""Error and cumulative bytes against simulated time, for one scenario or one stored run.
+
+    python analysis/error_and_bytes.py scenarios/quickstart.toml --output figure.png
+    python analysis/error_and_bytes.py runs/quickstart/0123456789ab --output figure.png
+
+A scenario is run for several methods on the same data, network and seed; a run folder is drawn as it is. The table behind
+the picture is written beside it as CSV.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from palette import COLOURS, style
+
+from simnet import Scenario, compare
+from simnet.record.folder import load_rounds, load_summary
+
+Row = dict[str, float]
+
+
+def curves(source: Path, methods: list[str]) -> dict[str, list[Row]]:
+    """Rows of rounds.csv, by method."""
+    if source.is_dir():
+        return {load_summary(source)["algorithm"]: load_rounds(source)}
+    return {result.summary["algorithm"]: result.rounds for result in compare(Scenario.load(source), methods)}
+
+
+def draw(found: dict[str, list[Row]], output: Path) -> None:
+    """Two panels over one time axis, the same colour for the same method everywhere."""
+    style()
+    figure, (top, bottom) = plt.subplots(2, 1, sharex=True, figsize=(7.0, 5.6), layout="constrained")
+    for method, rows in found.items():
+        time = [row["t"] for row in rows]
+        top.plot(time, [row["test_error"] for row in rows], color=COLOURS[method], label=method)
+        bottom.plot(time, [row["wire_bytes"] / 1e3 for row in rows], color=COLOURS[method], label=method)
+    top.set_ylabel("test error")
+    bottom.set_ylabel("sent so far (kB)")
+    bottom.set_xlabel("simulated time (s)")
+    bottom.set_ylim(bottom=0)
+    top.legend(frameon=False, ncols=3)
+    figure.savefig(output, dpi=160)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, help="scenario file or run folder")
+    parser.add_argument("--methods", default="admm,pp-admm,ipp-admm", help="methods to compare (scenario files)")
+    parser.add_argument("--output", type=Path, default=Path("error_and_bytes.png"))
+    options = parser.parse_args()
+    found = curves(options.source, options.methods.split(","))
+    draw(found, options.output)
+    with options.output.with_suffix(".csv").open("w", newline="") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(["method", "round", "t", "test_error", "wire_bytes"])
+        for method, rows in found.items():
+            writer.writerows([method, row["round"], row["t"], row["test_error"], row["wire_bytes"]] for row in rows)
+    print(f"wrote {options.output} and {options.output.with_suffix('.csv')}")
+
+
+if __name__ == "__main__":
+    main()

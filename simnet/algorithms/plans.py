@@ -1,0 +1,132 @@
+"""From a scenario's budget to each agent's noise: which calibration, for which agent.
+
+An agent's plan depends on its number of rows and of neighbours only, so agents that agree in both share one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simnet.errors import BudgetError, ScenarioError
+from simnet.learning.losses import LOSSES
+from simnet.privacy import paper, proven
+from simnet.privacy.ledger import Ledger
+from simnet.privacy.plan import Plan
+from simnet.privacy.problem import LocalProblem
+from simnet.scenario import Scenario
+from simnet.scenario.algorithm import Admm, IppAdmm, PpAdmm
+
+PAPER_OUTPUT_SHARE = 0.001
+"""The paper's `splits`."""
+PAPER_TEST_SHARE = 0.1
+"""The paper does not say what the test may cost."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is public about an agent: how many rows it holds, and how many neighbours it has."""
+
+    rows: int
+    degree: int
+
+
+@dataclass(frozen=True)
+class Budgeting:
+    """The plan of each agent, None where nothing is perturbed, and the regulariser that goes with them."""
+
+    regulariser: float
+    plans: list[Plan | None]
+
+    def ledger(self, scenario: Scenario) -> Ledger:
+        """An empty ledger; under the papers' calibration nothing is refused, because their ρ overspends by itself."""
+        if scenario.algorithm.name == "admm" or scenario.privacy.calibration == "paper":
+            return Ledger(scenario.privacy.delta, math.inf)
+        return Ledger(scenario.privacy.delta, scenario.privacy.epsilon)
+
+
+def budgeting(scenario: Scenario, standings: Sequence[Standing]) -> Budgeting:
+    """Calibrate every agent."""
+    spec = scenario.algorithm
+    if isinstance(spec, Admm):
+        return Budgeting(spec.regulariser, [None] * len(standings))
+    try:
+        return (_paper if scenario.privacy.calibration == "paper" else _proven)(scenario, spec, standings)
+    except BudgetError as error:
+        raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
+
+
+def _paper(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
+    """The papers' formulas; their λ̂ is one number for the network, so the agent with the fewest rows decides."""
+    budget = paper.budget(
+        scenario.privacy.epsilon,
+        scenario.privacy.delta,
+        spec.max_releases if isinstance(spec, IppAdmm) else scenario.rounds,
+        output_share=spec.output_share or PAPER_OUTPUT_SHARE,
+        objective_share=spec.objective_share,
+        test_share=(spec.test_share or PAPER_TEST_SHARE) if isinstance(spec, IppAdmm) else 0.0,
+    )
+    smoothness = LOSSES[spec.loss].smoothness
+    floor = budget.regulariser_floor(min(standing.rows for standing in standings), smoothness)
+    regulariser = max(spec.regulariser, floor)
+    tolerance = paper.TOLERANCE if spec.tolerance is None else spec.tolerance
+    found: dict[Standing, Plan] = {}
+    for standing in dict.fromkeys(standings):
+        problem = _problem(spec, standing, regulariser)
+        if isinstance(spec, IppAdmm):
+            found[standing] = paper.plan_ipp(
+                budget,
+                problem,
+                scenario.rounds,
+                spec.clip,
+                tolerance,
+                sensitivity=spec.sensitivity,
+                threshold_noise=spec.threshold_noise,
+            )
+        else:
+            found[standing] = paper.plan_pp(budget, problem, tolerance)
+    return Budgeting(regulariser, [found[standing] for standing in standings])
+
+
+def _proven(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
+    """The least noise whose proven ε is the one asked for; no regulariser that learning did not want."""
+    found: dict[Standing, Plan] = {}
+    for standing in dict.fromkeys(standings):
+        problem = _problem(spec, standing, spec.regulariser)
+        output_share = proven.OUTPUT_SHARE if spec.output_share is None else spec.output_share
+        if isinstance(spec, IppAdmm):
+            found[standing] = proven.plan_ipp(
+                problem,
+                scenario.privacy.epsilon,
+                scenario.privacy.delta,
+                spec.max_releases,
+                scenario.rounds,
+                spec.clip,
+                test_share=proven.TEST_SHARE if spec.test_share is None else spec.test_share,
+                tested=spec.test or "noise-free",
+                tolerance=spec.tolerance,
+                output_share=output_share,
+            )
+        else:
+            found[standing] = proven.plan_pp(
+                problem,
+                scenario.privacy.epsilon,
+                scenario.privacy.delta,
+                scenario.rounds,
+                tolerance=spec.tolerance,
+                output_share=output_share,
+            )
+    return Budgeting(spec.regulariser, [found[standing] for standing in standings])
+
+
+def _problem(spec: PpAdmm, standing: Standing, regulariser: float) -> LocalProblem:
+    loss = LOSSES[spec.loss]
+    return LocalProblem.of(
+        standing.rows,
+        standing.degree,
+        spec.eta,
+        regulariser,
+        lipschitz=loss.lipschitz,
+        smoothness=loss.smoothness,
+    )

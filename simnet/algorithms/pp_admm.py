@@ -1,0 +1,51 @@
+"""PP-ADMM: Ding, Wang, Liang, Bi, Pan (CIKM 2020), Algorithm 1.
+
+Each round an agent adds b1·θ to its local problem, equation (5), finds a point where the gradient's norm is at most β,
+adds b2 to it and releases the sum:
+
+    θ̂ ≈ argmin f_i(θ) + (2λ_i + b1)·θ + η Σ_j |½(θ_i + θ_j) − θ|²        b1 ~ N(0, σ1² I)
+    θ_i ← θ̂ + b2                                                        b2 ~ N(0, σ2² I)
+
+How σ1, σ2 and β follow from a budget is the calibration's business (`simnet.privacy`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simnet.algorithms.admm import AdmmPeer
+from simnet.algorithms.peer import Proposal, Vector
+from simnet.learning.objective import LocalObjective
+from simnet.privacy.ledger import Charge
+from simnet.privacy.noise import gaussian
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Noise of a release: its scales, its stream, and what one release costs."""
+
+    sigma1: float
+    sigma2: float
+    rng: np.random.Generator
+    charge: Charge
+
+    def draw(self, features: int) -> tuple[Vector, Vector]:
+        """b1 and b2. Both are drawn in every round, used or not, so that a skip shifts no later draw."""
+        return gaussian(self.rng, self.sigma1, features), gaussian(self.rng, self.sigma2, features)
+
+
+class PpAdmmPeer(AdmmPeer):
+    """Algorithm 1 for one agent."""
+
+    def __init__(
+        self, objective: LocalObjective, *, degree: int, eta: float, tolerance: float, perturbation: Perturbation
+    ) -> None:
+        super().__init__(objective, degree=degree, eta=eta, tolerance=tolerance)
+        self.perturbation = perturbation
+
+    def propose(self, t: int) -> Proposal:
+        b1, b2 = self.perturbation.draw(self.objective.features)
+        solution = self.minimise(b1)
+        return Proposal((solution.theta + b2,), solution.gradients, solution.gradient_norm, (self.perturbation.charge,))

@@ -1,0 +1,184 @@
+"""The command line: a thin skin over the Python API.
+
+Modules are imported inside the commands: `simnet --help` must not wait for numpy.
+A user's mistake is one sentence on stderr and exit code 2; Ctrl-C is exit code 130.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from simnet.scenario import Scenario
+
+app = typer.Typer(
+    name="simnet",
+    help="What does private decentralised learning cost on a real network?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+log_app = typer.Typer(help="Verify, replay, compare and export event logs.", no_args_is_help=True)
+app.add_typer(log_app, name="log")
+
+File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Override a field: algorithm.eta=0.05; a value is TOML, a bare word a string."),
+]
+Seed = Annotated[int | None, typer.Option(help="Override the seed.")]
+Out = Annotated[Path, typer.Option(help="Where run folders go.")]
+Json = Annotated[bool, typer.Option("--json", help="Print machine-readable results and nothing else.")]
+Run = Annotated[Path, typer.Argument(help="Run folder or event log.", metavar="RUN")]
+
+
+@app.command()
+def run(file: File, sets: Set = None, seed: Seed = None, out: Out = Path("runs"), json: Json = False) -> None:
+    """Simulate a scenario: print its result, keep its run folder."""
+    from simnet import simulate
+    from simnet.terminal import progress, run_table, show, show_json
+
+    scenario = _load(file, sets, seed)
+    with progress(scenario.name, quiet=json) as tell:
+        result = simulate.run(scenario, out, progress=tell)
+    if json:
+        show_json(result.summary)
+    else:
+        show(run_table(result))
+        typer.echo(f"run folder: {result.folder}")
+
+
+@app.command()
+def compare(
+    file: File,
+    methods: Annotated[str, typer.Option(help="Methods, separated by commas, or `all`.")] = "all",
+    epsilon: Annotated[float | None, typer.Option(help="The same ε for all.")] = None,
+    sets: Set = None,
+    seed: Seed = None,
+    out: Annotated[Path | None, typer.Option(help="Also keep the run folders here.")] = None,
+    json: Json = False,
+) -> None:
+    """Run several methods on the same data, network, seed and ε; print one table."""
+    from simnet import simulate
+    from simnet.terminal import compare_table, progress, show, show_json
+
+    changes = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
+    scenario = _load(file, changes, seed)
+    with progress(scenario.name, quiet=json) as tell:
+        results = simulate.compare(scenario, simulate.method_names(methods), out, progress=tell)
+    if json:
+        show_json([result.summary for result in results])
+    else:
+        show(compare_table(results))
+
+
+@app.command()
+def explain(file: File, sets: Set = None, seed: Seed = None, json: Json = False) -> None:
+    """Say what a scenario means before anything runs: parameters, noise, budget, predicted traffic."""
+    from simnet.explain import explain as explanation
+    from simnet.terminal import explain_tables, show, show_json
+
+    found = explanation(_load(file, sets, seed))
+    if json:
+        show_json(found)
+    else:
+        show(*explain_tables(found))
+
+
+@app.command(name="list")
+def list_() -> None:
+    """Every algorithm, topology, link model, pacing and codec."""
+    from simnet.scenario.catalogue import catalogue
+    from simnet.terminal import catalogue_tables, show
+
+    show(*catalogue_tables(catalogue()))
+
+
+@app.command()
+def init(
+    path: Annotated[Path, typer.Argument(help="File to write.")] = Path("scenario.toml"),
+    force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
+) -> None:
+    """Write a commented scenario to start from."""
+    from simnet.errors import SimnetError
+    from simnet.scenario.reference import commented
+
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as handle:
+            handle.write(commented())
+    except FileExistsError:
+        raise SimnetError(f"{path} exists already: choose another name, or --force to replace it") from None
+    except OSError as error:
+        raise SimnetError(f"{path}: {error.strerror}") from None
+    typer.echo(f"wrote {path}; now: simnet run {path}")
+
+
+@log_app.command()
+def verify(run: Run) -> None:
+    """Check a log: schema, order, seal, conservation laws. Exit code 1 if anything is wrong."""
+    from simnet.record.verify import verify as check
+    from simnet.terminal import say_findings
+
+    report = check(run)
+    say_findings(f"{run}: {report.events} events, digest {report.digest[:12]}", "the log holds", report.findings)
+
+
+@log_app.command()
+def replay(run: Run) -> None:
+    """Recompute summary and tables from the log alone, and say whether they match. Exit code 1 if not."""
+    from simnet.record.replay import replay as recompute
+    from simnet.terminal import say_findings
+
+    report = recompute(run)
+    say_findings(f"{run}: {report.events} events", "summary.json, rounds.csv and agents.csv match", report.findings)
+
+
+@log_app.command()
+def diff(a: Run, b: Run) -> None:
+    """The first event that differs between two logs, in words. Exit code 1 if there is one."""
+    from simnet.record.diff import diff as compare_logs
+
+    difference = compare_logs(a, b)
+    typer.echo(difference if difference is not None else "the logs hold the same events")
+    raise typer.Exit(0 if difference is None else 1)
+
+
+@log_app.command()
+def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this kind of event, as CSV.")] = None) -> None:
+    """Write the log to stdout as JSON lines, or one kind of event as CSV."""
+    from simnet.record.export import export_csv, export_jsonl
+
+    if kind is None:
+        export_jsonl(run, sys.stdout)
+    else:
+        export_csv(run, kind, sys.stdout)
+
+
+def _load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
+    from simnet.scenario import Scenario
+    from simnet.scenario.overrides import parse_override
+
+    changes: dict[str, Any] = dict(parse_override(text) for text in sets or [])
+    if seed is not None:
+        changes["seed"] = seed
+    scenario = Scenario.load(file)
+    return scenario.with_(**changes) if changes else scenario
+
+
+def main() -> None:
+    """The `simnet` command."""
+    from simnet.errors import SimnetError
+
+    try:
+        app()
+    except SimnetError as error:
+        typer.echo(f"simnet: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("simnet: interrupted; nothing was kept", err=True)
+        sys.exit(130)

@@ -1,0 +1,117 @@
+"""`simnet explain`: what a scenario means, before anything runs.
+
+Shapes, noise scales, the budget plan and the predicted traffic follow from public numbers only: how many rows and
+neighbours each agent has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simnet import world
+from simnet.algorithms.plans import Budgeting, Standing, budgeting
+from simnet.learning.losses import LOSSES
+from simnet.network import frame
+from simnet.network.codec import CODECS
+from simnet.privacy.ledger import account
+from simnet.privacy.plan import Plan
+from simnet.scenario import Scenario
+
+Facts = dict[str, Any]
+
+
+def explain(scenario: Scenario) -> dict[str, Facts]:
+    """Topic → fact → value."""
+    graph = world.graph(scenario)
+    learning = world.learning(scenario, graph.number_of_nodes())
+    standings = [Standing(rows, graph.degree[agent]) for agent, rows in enumerate(learning.rows)]
+    budget = budgeting(scenario, standings)
+    return {
+        "scenario": {
+            "name": scenario.name,
+            "method": scenario.algorithm.name,
+            "rounds": scenario.rounds,
+            "seed": scenario.seed,
+        },
+        "world": {
+            "agents": len(standings),
+            "links": graph.number_of_edges(),
+            "neighbours": _span([standing.degree for standing in standings]),
+            "rows an agent": _span(learning.rows),
+            "test rows": learning.test.rows,
+            "features": learning.features,
+        },
+        "local problem": _problem(scenario, standings, budget),
+        **_privacy(scenario, standings, budget),
+        "traffic": _traffic(scenario, standings, learning.features),
+    }
+
+
+def _problem(scenario: Scenario, standings: list[Standing], budget: Budgeting) -> Facts:
+    spec = scenario.algorithm
+    curvatures = [budget.regulariser + 2 * spec.eta * standing.degree for standing in standings]
+    facts: Facts = {
+        "loss": spec.loss,
+        "η": spec.eta,
+        "regulariser λ̂/N": budget.regulariser,
+        "curvature μ = λ̂/N + 2ηV": _span(curvatures),
+        "worst condition": (min(curvatures) + LOSSES[spec.loss].smoothness) / min(curvatures),
+    }
+    if budget.regulariser > spec.regulariser:
+        facts["forced by the paper"] = f"λ̂/N was {spec.regulariser:g}; the calibration needs {budget.regulariser:.4g}"
+    return facts
+
+
+def _privacy(scenario: Scenario, standings: list[Standing], budget: Budgeting) -> dict[str, Facts]:
+    asked = {"ε": scenario.privacy.epsilon, "δ": scenario.privacy.delta}
+    plans = {standing: plan for standing, plan in zip(standings, budget.plans, strict=True) if plan is not None}
+    if not plans:
+        return {"privacy": {"none": f"{scenario.algorithm.name} releases bare models: no finite ε"}}
+    topics: dict[str, Facts] = {"privacy": {**asked, "calibration": scenario.privacy.calibration}}
+    for standing, plan in plans.items():
+        title = f"noise of an agent with {standing.rows:,} rows and {standing.degree} neighbours"
+        topics[title] = _noise(plan, scenario.privacy.delta)
+    return topics
+
+
+def _noise(plan: Plan, delta: float) -> Facts:
+    charges = (*plan.opening, *[plan.release] * plan.releases)
+    total = account(charges, delta)
+    facts: Facts = {
+        "releases": plan.releases,
+        "σ1 in the objective": plan.sigma1,
+        "σ2 on the output": plan.sigma2,
+        "β, gradient norm": plan.tolerance,
+    }
+    if plan.test is not None:
+        facts["test: ε1, ε2"] = f"{plan.test.epsilon1:.4g}, {plan.test.epsilon2:.4g}"
+        facts["test: noise of the threshold"] = plan.test.threshold_scale
+        facts["test: noise of a query"] = plan.test.query_scale
+    facts["ε claimed"] = total.claimed_epsilon if total.claimed_epsilon is not None else "no paper covers this"
+    facts["ε proven"] = total.proven_epsilon if total.proven_epsilon is not None else "no finite one"
+    facts["by"] = total.basis
+    return facts
+
+
+def _traffic(scenario: Scenario, standings: list[Standing], features: int) -> Facts:
+    import numpy as np
+
+    payload = len(CODECS[scenario.network.codec]().encode((np.zeros(features),)))
+    message = len(frame.encode(frame.Kind.VALUE, sender=0, round=1, payload=b"\0" * payload))
+    releases = min(scenario.rounds, getattr(scenario.algorithm, "max_releases", scenario.rounds))
+    messages = releases * sum(standing.degree for standing in standings)
+    bandwidth = scenario.network.link.bandwidth
+    facts: Facts = {
+        "bytes a message": f"{message:,} ({payload:,} payload)",
+        "messages at most": f"{messages:,} ({releases} releases an agent)",
+        "bytes at most": f"{messages * message:,}",
+        "pacing": scenario.network.pacing.kind,
+    }
+    if bandwidth is not None:
+        facts["time to send one"] = f"{8e3 * message / bandwidth:.3g} ms"
+    return facts
+
+
+def _span(values: list[int] | list[float]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:,.6g}" if low == high else f"{low:,.6g} to {high:,.6g}"

@@ -1,0 +1,193 @@
+"""Every number of a run, computed from its events and from nothing else.
+
+`Metrics` is a subscriber of the live stream; fed from a saved log it gives the same summary and the same rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from simnet.record import events
+from simnet.record.privacy_meter import PrivacyMeter
+
+Row = dict[str, Any]
+
+_FATES = {
+    events.MessageDelivered: "delivered",
+    events.MessageLost: "lost",
+    events.MessageOverflowed: "overflowed",
+    events.MessageUnreachable: "unreachable",
+    events.MessageRetransmitted: "retransmissions",
+}
+_COUNTS = (
+    *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
+    *("retransmissions", "payload_bytes", "wire_bytes"),
+)
+_ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
+
+
+class Metrics:
+    """Counts, and remembers what the summary and the tables need."""
+
+    def __init__(self) -> None:
+        self._start: events.RunStarted | None = None
+        self._end: events.RunFinished | None = None
+        self._counts = dict.fromkeys(_COUNTS, 0)
+        self._agents: list[Row] = []
+        self._staleness: Counter[int] = Counter()
+        self._staleness_of_round: dict[int, Counter[int]] = {}
+        self._accuracy: events.EvaluationDone | None = None
+        self._privacy = PrivacyMeter(0.5, 0)
+        self._events = 0
+        self._now = 0.0
+        self.rounds: list[Row] = []
+
+    def __call__(self, seq: int, t: float, event: events.Event) -> None:
+        self._events, self._now = seq, t
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+
+    def _started(self, event: events.RunStarted) -> None:
+        self._start = event
+        degrees = Counter(agent for edge in event.edges for agent in edge)
+        self._agents = [
+            {"agent": agent, "rows": rows, "degree": degrees[agent]}
+            | dict.fromkeys((*_COUNTS, "releases", "staleness_sum", "values_used"), 0)
+            for agent, rows in enumerate(event.rows)
+        ]
+        self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
+
+    def _add(self, agent: int, name: str, amount: int = 1) -> None:
+        self._counts[name] += amount
+        self._agents[agent][name] += amount
+
+    def _sent(self, event: events.MessageSent) -> None:
+        self._add(event.agent, "messages")
+        self._add(event.agent, "payload_bytes", event.payload_bytes)
+        self._add(event.agent, "wire_bytes", event.wire_bytes)
+        if event.carries == "notice":
+            self._add(event.agent, "notices")
+
+    def _fate(self, event: Any) -> None:
+        # An agent's row counts the messages that it sent: a delivery is told by the receiver.
+        sender = event.peer if type(event) is events.MessageDelivered else event.agent
+        self._add(sender, _FATES[type(event)])
+        if type(event) is events.MessageRetransmitted:
+            self._add(sender, "wire_bytes", event.wire_bytes)
+
+    def _broadcast(self, event: events.BroadcastSent) -> None:
+        self._add(event.agent, "broadcasts")
+
+    def _skipped(self, event: events.BroadcastSkipped) -> None:
+        self._add(event.agent, "skips")
+
+    def _used(self, event: events.ValueUsed) -> None:
+        self._staleness[event.staleness] += 1
+        self._staleness_of_round.setdefault(event.round, Counter())[event.staleness] += 1
+        row = self._agents[event.agent]
+        row["staleness_sum"] += event.staleness
+        row["values_used"] += 1
+
+    def _released(self, event: events.ReleaseMade) -> None:
+        self._agents[event.agent]["releases"] += 1
+
+    def _spent(self, event: events.PrivacySpent) -> None:
+        self._privacy.spend(event)
+
+    def _evaluated(self, event: events.EvaluationDone) -> None:
+        self._accuracy = event
+        stale = _staleness(self._staleness_of_round.pop(event.round, Counter()))
+        privacy = self._privacy.network()
+        self.rounds.append(
+            {"round": event.round, "t": self._now}
+            | {name: getattr(event, name) for name in _ACCURACY}
+            | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
+            | self._communication()
+            | {f"staleness_{name}": value for name, value in stale.items()}
+        )
+
+    def _finished(self, event: events.RunFinished) -> None:
+        self._end = event
+
+    def _communication(self) -> Row:
+        counts = self._counts
+        met = counts["delivered"] + counts["lost"] + counts["overflowed"] + counts["unreachable"]
+        row = {name: counts[name] for name in _COUNTS}
+        order = (*_COUNTS[:8], "in_flight", *_COUNTS[8:])
+        row["in_flight"] = counts["messages"] - met
+        return {name: row[name] for name in order}
+
+    @property
+    def agents(self) -> list[Row]:
+        """A row an agent: what it sent, how stale its view was, how good its model became, what it spent."""
+        errors = (self._accuracy and self._accuracy.agent_test_error) or []
+        losses = (self._accuracy and self._accuracy.agent_train_loss) or []
+        finished = self._end.rounds if self._end else []
+        rows = []
+        for agent, counts in enumerate(self._agents):
+            row = {name: value for name, value in counts.items() if name not in ("staleness_sum", "values_used")}
+            privacy = self._privacy.agent(agent)
+            row["staleness_mean"] = counts["staleness_sum"] / counts["values_used"] if counts["values_used"] else 0.0
+            row["rounds"] = finished[agent] if finished else None
+            row["test_error"] = errors[agent] if errors else None
+            row["train_loss"] = losses[agent] if losses else None
+            row["claimed_epsilon"], row["proven_epsilon"] = privacy.claimed_epsilon, privacy.proven_epsilon
+            rows.append(row)
+        return rows
+
+    def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
+        """summary.json; `wall` is the only number that does not come from the events."""
+        assert self._start is not None
+        scenario = self._start.scenario
+        privacy = self._privacy.network()
+        return {
+            "scenario": scenario["name"],
+            "digest": digest,
+            "algorithm": scenario["algorithm"]["name"],
+            "seed": scenario["seed"],
+            "agents": len(self._agents),
+            "edges": len(self._start.edges),
+            "rounds": scenario["rounds"],
+            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
+            "privacy": {
+                "epsilon": scenario["privacy"]["epsilon"],
+                "delta": scenario["privacy"]["delta"],
+                "claimed_epsilon": privacy.claimed_epsilon,
+                "proven_epsilon": privacy.proven_epsilon,
+                "basis": privacy.basis,
+                "releases_max": max(row["releases"] for row in self._agents),
+            },
+            "communication": self._communication(),
+            "staleness": _staleness(self._staleness),
+            "time": {"simulated": self._now, "wall": wall, "events": self._events},
+        }
+
+
+def _staleness(counts: Counter[int]) -> Row:
+    """Mean, 95th percentile, maximum and share of fresh values of a histogram."""
+    total = counts.total()
+    if total == 0:
+        return {"mean": 0.0, "p95": 0.0, "max": 0, "fresh_share": 1.0}
+    below, p95 = 0, 0
+    for value in sorted(counts):
+        below, p95 = below + counts[value], value
+        if below >= 0.95 * total:
+            break
+    mean = sum(value * count for value, count in counts.items()) / total
+    return {"mean": mean, "p95": float(p95), "max": max(counts), "fresh_share": counts[0] / total}
+
+
+_HANDLERS: dict[type[events.Event], Any] = {
+    events.RunStarted: Metrics._started,
+    events.MessageSent: Metrics._sent,
+    **dict.fromkeys(_FATES, Metrics._fate),
+    events.BroadcastSent: Metrics._broadcast,
+    events.BroadcastSkipped: Metrics._skipped,
+    events.ValueUsed: Metrics._used,
+    events.ReleaseMade: Metrics._released,
+    events.PrivacySpent: Metrics._spent,
+    events.EvaluationDone: Metrics._evaluated,
+    events.RunFinished: Metrics._finished,
+}

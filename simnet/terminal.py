@@ -1,0 +1,157 @@
+"""What people see: tables, progress bars, findings. Everything fits a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simnet.simulate import Result
+
+_PLAIN_WIDTH = 100
+
+
+def console() -> Console:
+    """stdout, at a fixed width when it is not a terminal, so that piped tables do not depend on where they run."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
+
+
+def show(*renderables: RenderableType) -> None:
+    """Print tables."""
+    out = console()
+    for renderable in renderables:
+        out.print(renderable)
+
+
+def show_json(value: Any) -> None:
+    """Print JSON and nothing else."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on stderr if that is a terminal, none otherwise."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title[:40], total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A figure for people: `–` for none, thousands separated, few digits."""
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if value != 0 and (abs(value) < 10**-digits or abs(value) >= 1e6):
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{digits}f}"
+
+
+def run_table(result: Result) -> Table:
+    """The figures of one run."""
+    summary = result.summary
+    accuracy, privacy, traffic = summary["accuracy"], summary["privacy"], summary["communication"]
+    stale, time = summary["staleness"], summary["time"]
+    shape = f"{summary['agents']} agents, {summary['edges']} links, {summary['rounds']} rounds"
+    table = Table(title=f"{summary['scenario']}\n{summary['algorithm']}, {shape}", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    rows: list[tuple[str, str, str]] = [
+        ("test error", number(accuracy["test_error"]), "mean over agents"),
+        ("train loss", number(accuracy["train_loss"]), "mean over agents, own data"),
+        ("consensus", number(accuracy["consensus"]), "spread of the models"),
+        ("dual drift", number(accuracy["dual_drift"]), "0 on a perfect network"),
+        ("ε claimed", number(privacy["claimed_epsilon"]), privacy["basis"]),
+        ("ε proven", number(privacy["proven_epsilon"]), f"δ = {privacy['delta']:g}"),
+        ("broadcasts", number(traffic["broadcasts"]), f"{traffic['skips']:,} skipped"),
+        ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
+        ("on the wire", f"{traffic['wire_bytes'] / 1e6:.3f} MB", f"{traffic['payload_bytes']:,} payload bytes"),
+        ("staleness", f"{stale['mean']:.3f}", f"rounds; {stale['fresh_share']:.1%} fresh, at most {stale['max']}"),
+        ("simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events in {time['wall']:.2f} s"),
+        ("digest", summary["digest"][:12], "same scenario and seed, same digest"),
+    ]
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _fates(traffic: dict[str, int]) -> str:
+    names = ("lost", "overflowed", "unreachable", "in_flight")
+    return ", ".join(f"{traffic[name]:,} {name.replace('_', ' ')}" for name in names if traffic[name]) or "none lost"
+
+
+def compare_table(results: Sequence[Result]) -> Table:
+    """One row a method."""
+    first = results[0].summary
+    table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
+    table.add_column("method", style="bold")
+    for heading in ("test error", "train loss", "ε claimed", "sent", "skips", "msgs", "MB", "stale", "time s"):
+        table.add_column(heading, justify="right")
+    for result in results:
+        summary = result.summary
+        traffic = summary["communication"]
+        table.add_row(
+            summary["algorithm"],
+            number(summary["accuracy"]["test_error"]),
+            number(summary["accuracy"]["train_loss"]),
+            number(summary["privacy"]["claimed_epsilon"], 3),
+            number(traffic["broadcasts"]),
+            number(traffic["skips"]),
+            number(traffic["messages"]),
+            f"{traffic['wire_bytes'] / 1e6:.2f}",
+            f"{summary['staleness']['mean']:.2f}",
+            f"{summary['time']['simulated']:.2f}",
+        )
+    return table
+
+
+def explain_tables(found: dict[str, dict[str, Any]]) -> list[Table]:
+    """A small table a topic."""
+    tables = []
+    for topic, facts in found.items():
+        table = Table(title=topic, title_justify="left", show_header=False, box=None, padding=(0, 2))
+        table.add_column(style="bold")
+        table.add_column()
+        for name, value in facts.items():
+            table.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
+        tables.append(table)
+    return tables
+
+
+def catalogue_tables(found: dict[str, dict[str, str]]) -> list[Table]:
+    """What there is to choose from, with one line each."""
+    tables = []
+    for topic, entries in found.items():
+        table = Table(title=topic, title_justify="left", show_header=False, box=None, padding=(0, 2))
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column()
+        for name, line in entries.items():
+            table.add_row(name, line)
+        tables.append(table)
+    return tables
+
+
+def say_findings(what: str, fine: str, findings: Sequence[str]) -> None:
+    """Print a verdict; exit code 1 when there are findings."""
+    if not findings:
+        typer.echo(f"{what}: {fine}")
+        return
+    typer.echo(f"{what}: {len(findings)} finding{'s' if len(findings) > 1 else ''}")
+    for finding in findings:
+        typer.echo(f"  - {finding}")
+    raise typer.Exit(1)
