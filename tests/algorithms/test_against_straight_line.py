@@ -21,7 +21,7 @@ def scenario(name: str, **changes: object) -> Scenario:
         {
             "seed": 7,
             "rounds": ROUNDS,
-            "data": {"source": "synthetic", "rows": 1200, "features": 8, "partition": "uneven"},
+            "data": {"source": "synthetic", "rows": 3000, "features": 8, "partition": "uneven", "concentration": 20},
             "topology": {"kind": "random", "agents": AGENTS, "mean_degree": 3},
             "algorithm": {"name": name, "eta": 0.05, "tolerance": 1e-12, "regulariser": 1e-3},
             "privacy": {"epsilon": 2.0, "calibration": "paper"},
