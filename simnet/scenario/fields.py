@@ -39,11 +39,10 @@ class Number:
 
     def __call__(self, value: Any) -> float | int:
         number = self._number(value)
-        if not (number > self.low or (number == self.low and not self.open_low)):
-            raise ValueError(self.what)
         if number > self.high or (number == self.high and self.open_high) or number == math.inf:
             raise ValueError(self.what + self._limit())
-        if self.whole and number != int(number):
+        inside = number > self.low or (number == self.low and not self.open_low)
+        if not inside or number == -math.inf or (self.whole and number != int(number)):
             raise ValueError(self.what)
         return int(number) if self.whole else float(number)
 

@@ -75,6 +75,8 @@ def _wrong(finding: ErrorDetails, root: Table, content: Mapping[str, Any]) -> st
         if rest and any(name in fields(table) for table in place.tables):
             # A check over a whole table names the field that is wrong.
             path, wanted = (*path, name), rest
+    if place.item is not None and place.item.tables:
+        wanted = f"a list of tables, each begun by [[{dotted(path)}]]"
     path, value, given = _as_written(path, content)
     if place.choices:
         return unknown_choice(dotted(path), value, place.choices)
@@ -103,8 +105,10 @@ def _as_written(path: Path, content: Any) -> tuple[Path, Any, bool]:
 
 
 def _did_you_mean(given: Any, known: Iterable[str]) -> str:
+    written = _plain(str(given)[:64])
     by_plain = {_plain(name): name for name in known}
-    close = difflib.get_close_matches(_plain(str(given)[:64]), by_plain, n=1)
+    begun = [name for name in by_plain if name.startswith(written) and len(written) > 1]
+    close = difflib.get_close_matches(written, by_plain, n=1) or begun
     return f" (did you mean {key(by_plain[close[0]])}?)" if close else ""
 
 

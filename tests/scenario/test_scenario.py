@@ -1,0 +1,183 @@
+"""The laws of scenarios: written and read back they are the same, and a change changes what it names."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from simnet.errors import ScenarioError
+from simnet.scenario import METHODS, Scenario
+from simnet.scenario.shape import Place, fields, place, walk
+from simnet.scenario.toml import dotted
+from tests.scenario.strategies import contents, scenarios, values
+
+LAW = settings(deadline=None, max_examples=60)
+PLAIN = Scenario.loads('[algorithm]\nname = "admm"')
+
+
+def leaves(content: Any, at: tuple[str | int, ...] = ()) -> dict[tuple[str | int, ...], Any]:
+    """Every plain value by its path."""
+    if isinstance(content, dict):
+        return {path: leaf for name, inner in content.items() for path, leaf in leaves(inner, (*at, name)).items()}
+    if isinstance(content, list):
+        return {path: leaf for index, inner in enumerate(content) for path, leaf in leaves(inner, (*at, index)).items()}
+    return {at: content}
+
+
+@LAW
+@given(scenarios())
+def test_a_scenario_written_as_toml_loads_as_the_same_scenario(scenario: Scenario) -> None:
+    again = Scenario.loads(scenario.to_toml())
+    assert again == scenario
+    assert hash(again) == hash(scenario)
+    assert again.to_toml() == scenario.to_toml()
+
+
+@LAW
+@given(scenarios())
+def test_what_the_user_set_is_enough_to_make_the_scenario(scenario: Scenario) -> None:
+    assert Scenario.of(scenario.content()) == scenario
+    assert scenario.with_() == scenario
+    assert leaves(scenario.content()).items() <= leaves(scenario.resolved()).items()
+
+
+@LAW
+@given(contents())
+def test_reading_leaves_the_content_alone(content: dict[str, Any]) -> None:
+    before = copy.deepcopy(content)
+    Scenario.of(content).with_(seed=3)
+    assert content == before
+
+
+@LAW
+@given(scenarios())
+def test_scenarios_survive_copies_and_other_processes(scenario: Scenario) -> None:
+    assert copy.deepcopy(scenario) == scenario
+    assert pickle.loads(pickle.dumps(scenario)) == scenario
+    assert pickle.loads(pickle.dumps(scenario)).content() == scenario.content()
+
+
+@LAW
+@given(st.data(), scenarios())
+def test_a_change_changes_only_what_it_names(data: st.DataObject, scenario: Scenario) -> None:
+    resolved = leaves(scenario.resolved())
+    path = data.draw(st.sampled_from([path for path in resolved if not is_tag(scenario, path)]))
+    value = data.draw(values(place_at(scenario, path)))
+    try:
+        changed = scenario.with_(**{dotted(path): value})
+    except ScenarioError:
+        return  # it no longer fits the other fields of its table
+    after = leaves(changed.resolved())
+    assert {other: leaf for other, leaf in after.items() if other != path} == {
+        other: leaf for other, leaf in resolved.items() if other != path
+    }
+    assert changed.with_(**{dotted(path): resolved[path]}) == scenario
+
+
+@LAW
+@given(scenarios(), st.sampled_from(sorted(METHODS)))
+def test_another_method_keeps_the_parameters_that_both_have(scenario: Scenario, method: str) -> None:
+    other = scenario.with_method(method)
+    set_before, set_after = scenario.content()["algorithm"], other.content()["algorithm"]
+    known = METHODS[method].model_fields
+    assert set_after == {name: value for name, value in set_before.items() if name in known} | {"name": method}
+    assert other.resolved() | {"algorithm": None} == scenario.resolved() | {"algorithm": None}
+    assert scenario.with_method(scenario.algorithm.name) == scenario
+
+
+def test_an_unknown_method_is_named_with_the_choices() -> None:
+    with pytest.raises(ScenarioError, match=r'algorithm\.name = "ipp": choose one of admm, .*did you mean'):
+        PLAIN.with_method("ipp")
+
+
+@pytest.mark.parametrize(
+    ("words", "plain"),
+    [
+        ('network.link.latency = "20 ms"', "network.link.latency = 0.02"),
+        ('network.link.latency = "20 ms"', 'network.link.latency = { kind = "constant", value = 0.02 }'),
+        ('network.link.bandwidth = "10 Mbit/s"', "network.link.bandwidth = 10_000_000"),
+        ('network.pacing = "barrier"', 'network.pacing = { kind = "barrier" }'),
+        ('network.link.loss = "none"', 'network.link.loss = { kind = "none" }'),
+        ("network.link.loss = 0.05", 'network.link.loss = { kind = "bernoulli", p = 0.05 }'),
+        ('compute.time = "35 us"', "compute.time = 35e-6"),
+        ("rounds = 1e2", "rounds = 100"),
+    ],
+)
+def test_two_spellings_are_one_scenario(words: str, plain: str) -> None:
+    first, second = (Scenario.loads(f'{line}\n[algorithm]\nname = "admm"') for line in (words, plain))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first.to_toml() == second.to_toml()
+    assert first != PLAIN or words.endswith('"none"')
+
+
+def test_a_default_written_out_is_the_same_scenario_as_a_default_left_out() -> None:
+    assert Scenario.loads(PLAIN.to_toml()) == PLAIN
+    assert PLAIN.content() == {"algorithm": {"name": "admm"}}
+
+
+def test_nothing_changes_after_validation() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        PLAIN.seed = 2
+
+
+def test_none_unsets_an_optional_field() -> None:
+    with_rows = PLAIN.with_(**{"data.source": "synthetic", "data.rows": 50})
+    assert with_rows.with_(**{"data.rows": None}).data.rows is None
+
+
+def test_a_file_that_the_scenario_names_is_looked_up_beside_it_first(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / "graph.txt").touch()
+    (tmp_path / "beside" / "s.toml").write_text('[algorithm]\nname = "admm"', encoding="utf-8-sig")
+    monkeypatch.chdir(tmp_path)
+    scenario = Scenario.load(tmp_path / "beside" / "s.toml")
+    assert scenario.find("graph.txt") == tmp_path / "beside" / "graph.txt"
+    assert scenario.with_(seed=2).find("graph.txt") == tmp_path / "beside" / "graph.txt"
+    assert scenario.find("elsewhere.txt") == Path("elsewhere.txt")
+
+
+def test_optional_fields_are_absent_by_default() -> None:
+    """TOML has no null: an optional field with another default could never be written as unset."""
+    for path, _, table in walk(Scenario):
+        for name, info in fields(table).items():
+            if "None" in str(info.annotation):
+                assert info.default is None, dotted((*path, name))
+
+
+def test_a_table_left_out_is_the_table_with_only_its_kind() -> None:
+    """So that setting one of its fields from outside changes that field alone."""
+    for path, _, table in walk(Scenario):
+        for name, info in fields(table).items():
+            default = place(info).default
+            if isinstance(default, BaseModel):
+                required = {key: getattr(default, key) for key, i in fields(type(default)).items() if i.is_required()}
+                assert default == type(default)(**required), dotted((*path, name))
+
+
+def place_at(scenario: Scenario, path: tuple[str | int, ...]) -> Place:
+    """The place of a value that the scenario holds."""
+    model: Any = scenario
+    here = Place(tables=(Scenario,))
+    for part in path:
+        if isinstance(part, int):
+            assert here.item is not None
+            here, model = here.item, model[part]
+        else:
+            info = fields(type(model))[part]
+            here, model = (
+                place(info),
+                getattr(model, {i.alias: n for n, i in type(model).model_fields.items()}.get(part, part)),
+            )
+    return here
+
+
+def is_tag(scenario: Scenario, path: tuple[str | int, ...]) -> bool:
+    return bool(path[:-1]) and place_at(scenario, path[:-1]).tag == path[-1]
