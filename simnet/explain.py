@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from simnet import world
-from simnet.algorithms.plans import Budgeting, Standing, budgeting
+from simnet.algorithms.plans import Budgeting, Standing
 from simnet.learning.losses import LOSSES
 from simnet.network import frame
 from simnet.network.codec import CODECS
 from simnet.privacy.ledger import account
 from simnet.privacy.plan import Plan
 from simnet.scenario import Scenario
+from simnet.world import build
 
 Facts = dict[str, Any]
 
 
 def explain(scenario: Scenario) -> dict[str, Facts]:
     """Topic → fact → value."""
-    graph = world.graph(scenario)
-    learning = world.learning(scenario, graph.number_of_nodes())
-    standings = [Standing(rows, graph.degree[agent]) for agent, rows in enumerate(learning.rows)]
-    budget = budgeting(scenario, standings)
+    built = build(scenario)
+    graph, learning, standings, budget = built.graph, built.learning, built.standings, built.budgeting
     return {
         "scenario": {
             "name": scenario.name,

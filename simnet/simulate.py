@@ -9,17 +9,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, BinaryIO
 
-import networkx as nx
 from threadpoolctl import threadpool_limits
 
 from simnet import world
 from simnet.agents.neighbourhood import Neighbourhood
 from simnet.agents.program import run_agent
 from simnet.algorithms.build import build_peers
-from simnet.algorithms.plans import Standing, budgeting
 from simnet.engines.scoreboard import Scoreboard
 from simnet.engines.virtual import VirtualEngine, VirtualPort
 from simnet.errors import ScenarioError
+from simnet.learning.evaluation import Evaluator
 from simnet.network.codec import CODECS
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
@@ -28,6 +27,7 @@ from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
 from simnet.scenario import METHODS, Scenario
 from simnet.version import VERSION
+from simnet.world import World, build
 
 Progress = Callable[[int, int], None]
 """Called with (rounds finished, rounds in all)."""
@@ -71,64 +71,64 @@ def run(scenario: Scenario, out: str | Path | None = None, *, progress: Progress
     >>> run(Scenario.of(quick)).summary["communication"]["broadcasts"]
     10
     """
+    built = build(scenario)
     if out is None:
         sink = io.BytesIO()
-        metrics, writer, wall = _simulate(scenario, sink, progress)
-        return Result(scenario, metrics.summary(writer.digest, wall), metrics.rounds, metrics.agents, sink.getvalue())
+        metrics, digest, wall = simulate(built, sink, progress=progress)
+        return Result(scenario, metrics.summary(digest, wall), metrics.rounds, metrics.agents, sink.getvalue())
     with RunFolder(Path(out), scenario.name) as folder:
-        metrics, writer, wall = _simulate(scenario, folder.log, progress)
-        summary = metrics.summary(writer.digest, wall)
-        path = folder.commit(
-            writer.digest, scenario.to_toml(), metrics.rounds, metrics.agents, summary, environment(VERSION)
-        )
+        metrics, digest, wall = simulate(built, folder.log, progress=progress)
+        summary = metrics.summary(digest, wall)
+        path = folder.commit(digest, scenario.to_toml(), metrics.rounds, metrics.agents, summary, environment(VERSION))
     return Result(scenario, summary, metrics.rounds, metrics.agents, path / "events.jsonl.zst", path)
 
 
-def _simulate(scenario: Scenario, sink: BinaryIO, progress: Progress | None) -> tuple[Metrics, LogWriter, float]:
-    """One run into an open file. One BLAS thread: agents are small, and workers must not fight."""
+def simulate(built: World, sink: BinaryIO, *, progress: Progress | None = None) -> tuple[Metrics, str, float]:
+    """Let a world happen once: the log goes to `sink`; metrics, digest and wall seconds come back.
+
+    One BLAS thread: agents are small, and workers must not fight.
+    """
+    metrics, writer = Metrics(), LogWriter(sink)
+    subscribers: list[Subscriber] = [writer, metrics]
+    if progress is not None:
+        subscribers.append(_Watcher(progress, built.scenario.rounds))
+    started = perf_counter()
     with threadpool_limits(1):
-        graph = world.graph(scenario)
-        learning = world.learning(scenario, graph.number_of_nodes())
-        standings = [Standing(rows, graph.degree[agent]) for agent, rows in enumerate(learning.rows)]
-        budget = budgeting(scenario, standings)
-        objectives = learning.objectives(scenario, budget.regulariser)
-        peers = build_peers(scenario, objectives, standings, budget)
-        metrics, writer = Metrics(), LogWriter(sink)
-        subscribers: list[Subscriber] = [writer, metrics]
-        if progress is not None:
-            subscribers.append(_Watcher(progress, scenario.rounds))
-        scoreboard = Scoreboard(
-            world.evaluator(objectives, learning.test), len(peers), learning.features, scenario.rounds
-        )
-        engine = VirtualEngine(world.links(scenario, graph), Bus(*subscribers), scoreboard, len(peers))
-        pacing = world.pacing(scenario)
-        started = perf_counter()
-        engine.emit(_first_event(scenario, learning, graph))
-        for agent, peer in enumerate(peers):
-            neighbours = sorted(graph[agent])
-            neighbourhood = Neighbourhood(neighbours, peer.initial(), aligned=pacing.aligned)
-            codec = CODECS[scenario.network.codec]()
-            port = VirtualPort(engine, agent, neighbours, neighbourhood, codec, world.work_times(scenario, agent))
-            ledger = budget.ledger(scenario)
-            program = run_agent(
-                peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private
-            )
-            engine.attach(port, program)
-        engine.run(scenario.rounds)
-        engine.emit(events.RunFinished(scoreboard.last_round, "", ""))
-        writer.close()
-        return metrics, writer, perf_counter() - started
+        play(built, Bus(*subscribers))
+    writer.close()
+    return metrics, writer.digest, perf_counter() - started
 
 
-def _first_event(scenario: Scenario, learning: world.Learning, graph: nx.Graph[int]) -> events.RunStarted:
+def play(built: World, bus: Bus) -> None:
+    """Run every agent to its last round, all events to `bus`."""
+    scenario, graph = built.scenario, built.graph
+    test = built.learning.test
+    evaluator = Evaluator(built.objectives, test.X, test.y)
+    scoreboard = Scoreboard(evaluator, built.agents, built.learning.features, scenario.rounds)
+    engine = VirtualEngine(world.links(scenario, graph), bus, scoreboard, built.agents)
+    pacing = world.pacing(scenario)
+    engine.emit(_first_event(built))
+    for agent, peer in enumerate(build_peers(scenario, built.objectives, built.standings, built.budgeting)):
+        neighbours = sorted(graph[agent])
+        neighbourhood = Neighbourhood(neighbours, peer.initial(), aligned=pacing.aligned)
+        codec = CODECS[scenario.network.codec]()
+        port = VirtualPort(engine, agent, neighbours, neighbourhood, codec, world.work_times(scenario, agent))
+        ledger = built.budgeting.ledger(scenario)
+        program = run_agent(peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private)
+        engine.attach(port, program)
+    engine.run(scenario.rounds)
+    engine.emit(events.RunFinished(scoreboard.last_round, "", ""))
+
+
+def _first_event(built: World) -> events.RunStarted:
     return events.RunStarted(
         schema=events.SCHEMA,
         version=VERSION,
-        private=scenario.log.private,
-        scenario=scenario.resolved(),
-        edges=sorted((min(edge), max(edge)) for edge in graph.edges),
-        rows=learning.rows,
-        features=learning.features,
+        private=built.scenario.log.private,
+        scenario=built.scenario.resolved(),
+        edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
+        rows=built.learning.rows,
+        features=built.learning.features,
     )
 
 

@@ -13,10 +13,10 @@ import networkx as nx
 import numpy as np
 
 from simnet.agents import pacing as paces
+from simnet.algorithms.plans import Budgeting, Standing, budgeting
 from simnet.errors import DataError, ScenarioError
 from simnet.learning import adult, files, generated, partition, prepare
 from simnet.learning.datasets import Dataset
-from simnet.learning.evaluation import Evaluator
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
 from simnet.network import latency, loss, topology
@@ -29,6 +29,31 @@ from simnet.scenario import network as section
 from simnet.streams import Streams
 
 DEFAULT_ROWS, DEFAULT_FEATURES, DEFAULT_LABEL_NOISE = 5000, 20, 0.1
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything about a scenario that does not change while it runs; one world can be simulated many times."""
+
+    scenario: Scenario
+    graph: nx.Graph[int]
+    learning: Learning
+    standings: list[Standing]
+    budgeting: Budgeting
+    objectives: list[LocalObjective]
+
+    @property
+    def agents(self) -> int:
+        return len(self.standings)
+
+
+def build(scenario: Scenario) -> World:
+    """Load the data, draw the graph, calibrate the noise."""
+    edges = graph(scenario)
+    dealt = learning(scenario, edges.number_of_nodes())
+    standings = [Standing(rows, edges.degree[agent]) for agent, rows in enumerate(dealt.rows)]
+    budget = budgeting(scenario, standings)
+    return World(scenario, edges, dealt, standings, budget, dealt.objectives(scenario, budget.regulariser))
 
 
 @dataclass(frozen=True)
@@ -190,8 +215,3 @@ def pacing(scenario: Scenario) -> paces.Pacing:
     if isinstance(rule, section.Deadline):
         return paces.Deadline(rule.period, rule.notices)
     return paces.Ideal()
-
-
-def evaluator(objectives: list[LocalObjective], test: Dataset) -> Evaluator:
-    """What looks at the models from outside."""
-    return Evaluator(objectives, test.X, test.y)

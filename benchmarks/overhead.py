@@ -1,0 +1,105 @@
+"""What the network, the log and the metrics cost: a whole run against the bare loop of its solves and evaluations.
+
+    python benchmarks/overhead.py scenarios/quickstart.toml
+
+One run is recorded: every local problem that was solved, and every set of models that was evaluated. The bare loop then
+does the same solves and evaluations and nothing else. Both are timed alternately in one process, in CPU seconds with one
+BLAS thread; the ratio of the two best times is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from simnet import Scenario, simulate
+from simnet.learning.evaluation import Evaluator
+from simnet.learning.solver import Solution, Solver
+from simnet.world import build
+
+
+@dataclass
+class Work:
+    """The solves and evaluations of one run, in order."""
+
+    solvers: list[Solver] = field(default_factory=list)
+    solves: list[tuple[int, tuple[np.ndarray, float, np.ndarray, float]]] = field(default_factory=list)
+    evaluations: list[tuple[Evaluator, np.ndarray, np.ndarray | None]] = field(default_factory=list)
+
+    def again(self) -> None:
+        """Do it all once more, from fresh solvers."""
+        solvers = [Solver(solver._objective) for solver in self.solvers]
+        for index, arguments in self.solves:
+            solvers[index].solve(*arguments)
+        for evaluator, thetas, duals in self.evaluations:
+            evaluator.evaluate(thetas, duals)
+
+
+@contextmanager
+def recording() -> Iterator[Work]:
+    """Note every solve and evaluation made inside."""
+    work = Work()
+    solve, evaluate = Solver.solve, Evaluator.evaluate
+
+    def noted_solve(
+        self: Solver, linear: np.ndarray, quadratic: float, start: np.ndarray, tolerance: float
+    ) -> Solution:
+        if self not in work.solvers:
+            work.solvers.append(self)
+        arguments = (linear.copy(), quadratic, start.copy(), tolerance)
+        work.solves.append((work.solvers.index(self), arguments))
+        return solve(self, linear, quadratic, start, tolerance)
+
+    def noted_evaluate(self: Evaluator, thetas: np.ndarray, duals: np.ndarray | None = None) -> object:
+        work.evaluations.append((self, thetas.copy(), None if duals is None else duals.copy()))
+        return evaluate(self, thetas, duals)
+
+    Solver.solve, Evaluator.evaluate = noted_solve, noted_evaluate  # type: ignore[method-assign, assignment]
+    try:
+        yield work
+    finally:
+        Solver.solve, Evaluator.evaluate = solve, evaluate  # type: ignore[method-assign]
+
+
+def measure(scenario: Scenario, repeats: int) -> dict[str, float]:
+    """Best CPU seconds of the simulation and of the bare loop, and their ratio."""
+    with recording() as work:
+        simulate.run(scenario)
+    built, simulated, bare = build(scenario), [], []
+    with threadpool_limits(1):
+        for _ in range(repeats):
+            simulated.append(_seconds(lambda: simulate.simulate(built, io.BytesIO())))
+            bare.append(_seconds(work.again))
+    return {"simulated": min(simulated), "bare": min(bare), "ratio": min(simulated) / min(bare)}
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    started = process_time()
+    action()
+    return process_time() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenario", type=Path)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found = measure(Scenario.load(options.scenario), options.repeats)
+    if options.json:
+        print(json.dumps(found))
+    else:
+        print(f"simulated {found['simulated']:.3f} s, bare loop {found['bare']:.3f} s, ratio {found['ratio']:.2f}")
+
+
+if __name__ == "__main__":
+    main()
