@@ -70,6 +70,7 @@ class SvtTested(Event, frozen=True, forbid_unknown_fields=True):
     agent: int
     round: int
     passed: bool
+    """whether it is: what passes is released"""
     query: float | None = None
     """the query before noise (private logs only)"""
 
@@ -133,9 +134,11 @@ class MessageSent(Event, frozen=True, forbid_unknown_fields=True):
     round: int
     peer: int
     message: int
-    """number of the message, unique in the run"""
+    """number of the message, ascending in the order of sending"""
     carries: Literal["value", "notice"]
+    """a model, or only the news that none comes this round"""
     payload_bytes: int
+    """encoded model, without the frame; 0 for a notice"""
     wire_bytes: int
     """length of the whole frame"""
 
@@ -196,6 +199,7 @@ class MessageRetransmitted(Event, frozen=True, forbid_unknown_fields=True):
     attempt: int
     """2 for the first repetition"""
     wire_bytes: int
+    """length of the whole frame, sent once more"""
 
 
 class ValueUsed(Event, frozen=True, forbid_unknown_fields=True):
@@ -236,6 +240,7 @@ class FaultBegan(Event, frozen=True, forbid_unknown_fields=True):
     kind: ClassVar[str] = "fault.began"
 
     fault: str
+    """what kind of fault"""
     agent: int | None = None
     peer: int | None = None
 
@@ -246,6 +251,7 @@ class FaultEnded(Event, frozen=True, forbid_unknown_fields=True):
     kind: ClassVar[str] = "fault.ended"
 
     fault: str
+    """what kind of fault"""
     agent: int | None = None
     peer: int | None = None
 
@@ -257,13 +263,19 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
 
     round: int
     test_error: float
+    """share of errors on the test set, mean over agents"""
     train_loss: float
+    """loss of each agent's model on its own rows, mean over agents"""
     objective: float
+    """each agent's objective, regulariser included, at its own model, mean over agents"""
     consensus: float
+    """root mean square distance of the models from their mean"""
     dual_drift: float
+    """norm of the sum of all duals: 0 on a perfect network"""
     agent_test_error: list[float] | None = None
     """of each agent; in the last round only"""
     agent_train_loss: list[float] | None = None
+    """of each agent; in the last round only"""
 
 
 class RunFinished(Event, frozen=True, forbid_unknown_fields=True):

@@ -6,133 +6,177 @@ bytes of all lines before. A reader that meets anything else than a sealed, unal
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, MutableMapping
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
 import structlog
-import zstandard
 
 from simnet.errors import LogError
-from simnet.record.events import Event, RunFinished, RunStarted
-from simnet.record.lines import canonical, line, parse
+from simnet.record.events import SCHEMA, Event, RunFinished, RunStarted
+from simnet.record.lines import ROUNDED, canonical, line, parse, stamped
+from simnet.record.sealed import SealedWriter, unpack_sealed
 
-_LEVEL = 3
+Recorded = tuple[int, float, Event]
+"""An event with its number and time."""
+
+_BLOCK = 1 << 16
+_SCHEMA = re.compile(rb'\{"seq":1,"t":[^,]*,"event":"run\.started","schema":([0-9]+)')
 
 
 class LogWriter:
-    """A subscriber that writes events to a zstd-compressed stream and computes the digest."""
+    """A subscriber that writes events to a compressed, sealed file and computes the digest."""
 
     def __init__(self, sink: BinaryIO) -> None:
-        self._stream = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).stream_writer(sink, closefd=False)
-        self._digest = sha256()
-        self._bytes = sha256()
-        self._log = structlog.wrap_logger(
-            _Lines(self._stream.write), processors=[self._render], wrapper_class=structlog.BoundLoggerBase
-        )
+        self._file = SealedWriter(sink)
+        self._lines = _Lines(self._file.write)
+        logger = structlog.wrap_logger(self._lines, processors=[self._render], wrapper_class=_EventLogger)
+        self._record: Callable[[int, float, Event], None] = logger.bind().record
+        self._t, self._stamp = 0.0, b"0.0"
         self.digest = ""
 
     def __call__(self, seq: int, t: float, event: Event) -> None:
-        self._log._proxy_to_logger("msg", None, seq=seq, t=t, record=event)
+        self._record(seq, t, event)
 
-    def _render(self, _logger: Any, _method: str, fields: MutableMapping[str, Any]) -> bytes:
-        event: Event = fields["record"]
-        raw = line(fields["seq"], fields["t"], event)
-        if isinstance(event, RunFinished):
-            self.digest, raw = self._seal(fields["seq"], fields["t"], event)
-        else:
-            self._digest.update(canonical(raw, event) + b"\n")
-            self._bytes.update(raw + b"\n")
-        return raw
-
-    def _seal(self, seq: int, t: float, event: RunFinished) -> tuple[str, bytes]:
-        self._digest.update(canonical(line(seq, t, event), event) + b"\n")
-        digest = self._digest.hexdigest()
-        return digest, line(seq, t, RunFinished(event.rounds, digest, self._bytes.hexdigest()))
+    def _render(self, _logger: Any, _method: str, fields: MutableMapping[str, Any]) -> tuple[bytes, bytes]:
+        """An event's line, and what the digest hashes for it."""
+        seq, t, event = fields["seq"], fields["t"], fields["record"]
+        if t != self._t:
+            self._t, self._stamp = t, b"%r" % t
+        raw = stamped(seq, self._stamp, event)
+        if b":null" in raw and type(event) is not RunStarted:
+            raise LogError(f"event {seq}, {event.kind}: a number is not finite, and a log holds only finite ones")
+        if type(event) not in ROUNDED:
+            return raw, raw
+        hashed = canonical(seq, t, event, raw)
+        if type(event) is RunFinished:
+            checksum, self.digest = self._lines.seal(hashed)
+            raw = line(seq, t, msgspec.structs.replace(event, digest=self.digest, sha256=checksum))
+        return raw, hashed
 
     def close(self) -> None:
-        """Flush what is compressed; the sink stays open."""
-        self._stream.close()  # type: ignore[no-untyped-call]
+        """Write out what is buffered, and the seal; the sink stays open."""
+        self._lines.flush()
+        self._file.close()
+
+
+class _EventLogger(structlog.BoundLoggerBase):
+    """structlog's pipeline without its per-call copy of a context, which events do not have."""
+
+    def record(self, seq: int, t: float, event: Event) -> None:
+        fields: Any = {"seq": seq, "t": t, "record": event}
+        for process in self._processors:
+            fields = process(self._logger, "add", fields)
+        self._logger.add(*fields)
 
 
 class _Lines:
-    """The logger that structlog wraps: a line is a write."""
+    """The lines of a log: hashed twice and written, in blocks, because a call a line would cost more than the work."""
 
-    def __init__(self, write: Any) -> None:
+    def __init__(self, write: Callable[[bytes], None] | None = None) -> None:
         self._write = write
+        self._bytes, self._digest = sha256(), sha256()
+        self._raw: list[bytes] = []
+        self._hashed: list[bytes] = []
+        self._size = 0
 
-    def msg(self, raw: bytes) -> None:
-        self._write(raw + b"\n")
+    def add(self, raw: bytes, hashed: bytes) -> None:
+        """A line, and what the digest hashes for it."""
+        self._raw.append(raw)
+        self._hashed.append(hashed)
+        self._size += len(raw)
+        if self._size > _BLOCK:
+            self.flush()
+
+    def seal(self, hashed: bytes) -> tuple[str, str]:
+        """The sha256 of the lines so far, and the digest with the last event's share."""
+        self.flush()
+        digest = self._digest.copy()
+        digest.update(hashed + b"\n")
+        return self._bytes.hexdigest(), digest.hexdigest()
+
+    def flush(self) -> None:
+        """Hash and write what waits."""
+        if self._raw:
+            block = _joined(self._raw)
+            self._bytes.update(block)
+            self._digest.update(_joined(self._hashed))
+            if self._write is not None:
+                self._write(block)
+            self._raw, self._hashed, self._size = [], [], 0
 
 
-def read(source: Path | bytes) -> Iterator[tuple[int, float, Event]]:
+def _joined(lines: list[bytes]) -> bytes:
+    lines.append(b"")
+    return b"\n".join(lines)
+
+
+def read(source: Path | bytes) -> Iterator[Recorded]:
     """The events of a log, checked as they come: schema, order, seal.
 
-    The check of the seal comes last, so a caller must not act on events before the iterator is exhausted.
+    The check of the seals comes last, so a caller must not act on events before the iterator is exhausted.
     """
-    digest, checksum = sha256(), sha256()
     expected, before, sealed = 1, 0.0, False
-    for number, raw in enumerate(_lines(source), start=1):
-        if sealed:
-            raise LogError(f"line {number}: something follows the run's last event")
+    hashes = _Lines()
+    lines = _split(unpack_sealed(source))
+    while True:
         try:
-            seq, t, event = parse(raw)
+            raw = next(lines, None)
         except LogError as error:
-            raise LogError(f"line {number}: {error}") from None
-        if seq != expected:
-            raise LogError(f"line {number}: event {expected} should come here, not {seq}")
-        if t < before:
-            raise LogError(f"line {number}: time runs backwards, from {before} to {t}")
-        if (seq == 1) != isinstance(event, RunStarted):
-            raise LogError(f"line {number}: a log starts with run.started, once")
-        if line(seq, t, event) != raw:
-            raise LogError(f"line {number}: altered: the line is not written the way simnet writes it")
+            raise LogError(f"{error}; what can be read ends {_place(expected - 1, before)}") from None
+        if raw is None:
+            break
+        if sealed:
+            raise LogError(f"line {expected}: something follows the run's last event")
         try:
-            digest.update(canonical(raw, event) + b"\n")
-        except ValueError:
-            raise LogError(f"line {number}: {event.kind}: the value is not a packed vector") from None
-        if isinstance(event, RunFinished):
+            seq, t, event = _checked(raw, expected, before)
+            hashed = canonical(seq, t, event, raw) if type(event) in ROUNDED else raw
+        except LogError as error:
+            raise LogError(f"line {expected}: {error}") from None
+        if type(event) is RunFinished:
             sealed = True
-            if event.sha256 != checksum.hexdigest():
-                raise LogError("altered: the log's bytes do not match its seal")
-            if event.digest != digest.hexdigest():
-                raise LogError("altered: the log's events do not match its digest")
-        checksum.update(raw + b"\n")
+            if (event.sha256, event.digest) != hashes.seal(hashed):
+                raise LogError("altered: the events do not match the seal in the last line")
+        hashes.add(raw, hashed)
         yield seq, t, event
         expected, before = seq + 1, t
     if not sealed:
-        last = f"after event {expected - 1} at t = {before:g} s" if expected > 1 else "before its first event"
-        raise LogError(f"cut short {last}: there is no run.finished")
+        raise LogError(f"cut short: there is no run.finished, the log ends {_place(expected - 1, before)}")
 
 
-def _lines(source: Path | bytes) -> Iterator[bytes]:
-    handle: BinaryIO
-    if isinstance(source, bytes):
-        handle = io.BytesIO(source)
-    else:
-        try:
-            handle = source.open("rb")
-        except OSError as error:
-            raise LogError(f"{source}: {error.strerror}") from None
-    with handle:
-        rest, total, packed = b"", 0, zstandard.ZstdDecompressor().decompressobj()
-        try:
-            while chunk := handle.read(1 << 16):
-                if packed.eof:
-                    raise LogError("altered: bytes follow the end of the compressed log")
-                rest += packed.decompress(chunk)
-                total += len(chunk)
-                *whole, rest = rest.split(b"\n")
-                yield from whole
-        except zstandard.ZstdError as error:
-            raise LogError(f"altered or not a log: it cannot be decompressed ({error})") from None
-        if not total:
-            raise LogError("cut short before its first event: the file is empty")
-        if packed.unused_data:
-            raise LogError("altered: bytes follow the end of the compressed log")
-        if rest:
-            raise LogError(f"cut short in the middle of a line: {rest[:40]!r}")
-        if not packed.eof:
-            raise LogError("cut short: the compressed stream has no end")
+def _checked(raw: bytes, expected: int, before: float) -> Recorded:
+    """The event of a line that should be the `expected`-th."""
+    if expected == 1:
+        schema = _SCHEMA.match(raw)
+        if schema is not None and int(schema[1]) != SCHEMA:
+            raise LogError(f"written with event schema {int(schema[1])}, and this simnet reads schema {SCHEMA}")
+    seq, t, event = parse(raw)
+    if seq != expected:
+        raise LogError(f"event {expected} should come here, not {seq}")
+    if not before <= t < math.inf:
+        raise LogError(f"time runs from {before!r} to {t!r}")
+    if (seq == 1) != (type(event) is RunStarted):
+        raise LogError("a log starts with run.started, once")
+    return seq, t, event
+
+
+def _place(seq: int, t: float) -> str:
+    return f"after event {seq} at t = {t:g} s" if seq else "before its first event"
+
+
+def _split(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines, whatever the blocks they come in."""
+    pieces: list[bytes] = []
+    for block in blocks:
+        first, *others = block.split(b"\n")
+        pieces.append(first)
+        if others:
+            yield b"".join(pieces)
+            yield from others[:-1]
+            pieces = others[-1:]
+    if any(pieces):
+        raise LogError("altered: the last line has no end")

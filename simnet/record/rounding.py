@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
+from binascii import a2b_base64
 
 import numpy as np
 import numpy.typing as npt
@@ -36,15 +37,23 @@ def pack(value: npt.NDArray[np.float64]) -> str:
 
 def unpack(text: str) -> npt.NDArray[np.float64]:
     """The vector behind `pack`; ValueError if it is none."""
-    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)
+    return np.frombuffer(a2b_base64(text, strict_mode=True), dtype="<f8").astype(np.float64, copy=False)
 
 
-def canonical_vector(text: str) -> str:
-    """A packed vector rounded to eight digits of its largest entry, as integers: what enters the digest."""
+def canonical_vector(text: str) -> bytes:
+    """A packed vector rounded to eight digits of its largest entry: what enters the digest.
+
+    It is `length:exponent:` and the entries as little-endian int32 counts of 10^exponent; a vector without a finite
+    largest entry is `length:` and that entry's name.
+    """
     value = unpack(text)
-    largest = float(np.max(np.abs(value), initial=0.0))
-    if largest < FLOOR or not math.isfinite(largest):
-        return f"{len(value)}:{largest if largest >= FLOOR else 0.0}"
+    if value.size == 0:
+        return b"0:"
+    largest = max(float(value.max()), -float(value.min()))
+    if not math.isfinite(largest):
+        return b"%d:%r" % (value.size, largest)
+    if largest < FLOOR:
+        return b"%d:0" % value.size
     exponent = math.floor(math.log10(largest)) - (DIGITS - 1)
-    digits = np.rint(value / 10.0**exponent).astype(np.int64)
-    return f"{len(value)}:{exponent}:" + ",".join(map(str, digits.tolist()))
+    counts = np.rint(value / 10.0**exponent).astype("<i4")
+    return b"%d:%d:" % (value.size, exponent) + counts.tobytes()

@@ -1,0 +1,48 @@
+"""Figures as text: tables as CSV, everything else as JSON. What is written reads back the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows with the same columns, which the first row names; None is empty."""
+    if not rows:
+        return ""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+    return out.getvalue()
+
+
+def json_text(value: Mapping[str, Any]) -> str:
+    """An object, indented; null stands for what is not finite, because JSON has no such numbers."""
+    return json.dumps(_finite(value), indent=2, ensure_ascii=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested fields under dotted names, entries of a list of tables by their number.
+
+    >>> flat({"network": {"link": {"queue": 64}}, "seed": 1})
+    {'network.link.queue': 64, 'seed': 1}
+    """
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
+            value = {str(number): each for number, each in enumerate(value)}
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) and value else {prefix + name: value}
+    return found
