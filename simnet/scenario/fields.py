@@ -59,7 +59,7 @@ class Number:
         try:
             return float(value)
         except OverflowError:  # an integer of hundreds of digits
-            return math.inf if int(value) > 0 else -math.inf
+            return math.inf if value == abs(value) else -math.inf
 
     def _limit(self) -> str:
         """The upper bound, where `what` leaves it out because nobody comes near it."""

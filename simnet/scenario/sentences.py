@@ -72,9 +72,10 @@ def _wrong(finding: ErrorDetails, root: Table, content: Mapping[str, Any]) -> st
     if kind == "value_error":
         wanted = str(finding["ctx"]["error"])
         name, _, rest = wanted.partition(": ")
-        if rest and any(name in fields(table) for table in place.tables):
+        inside = name.split(".")
+        if rest and any(inside[0] in fields(table) for table in place.tables):
             # A check over a whole table names the field that is wrong.
-            path, wanted = (*path, name), rest
+            path, wanted = (*path, *inside), rest
     if place.item is not None and place.item.tables:
         wanted = f"a list of tables, each begun by [[{dotted(path)}]]"
     path, value, given = _as_written(path, content)

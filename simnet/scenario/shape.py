@@ -46,7 +46,11 @@ class Place:
         if self.item is not None:
             if self.item.tables:
                 return "a list of tables"
-            return f"a list of {self.length or 'any number'}, each {self.item.what}"
+            return (
+                f"a list of {self.length}, each {self.item.what}"
+                if self.length
+                else f"a list, each entry {self.item.what}"
+            )
         return " or ".join(_PLAIN_WORDS[kind] for kind in self.plain)
 
     @property

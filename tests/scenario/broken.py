@@ -207,6 +207,11 @@ _WHOLE_TABLES = [
             "bounds in the wrong order",
             "[network.link.latency]\nkind='uniform'\nlow=2\nhigh=1",
         ),
+        (
+            "algorithm.test",
+            "a test that the paper's noise does not cover",
+            "test = 'noise-free'\n[privacy]\ncalibration = 'paper'",
+        ),
         ("data.rows", "rows of data that has its own", "[data]\nsource = 'adult'\nrows = 10"),
         ("data.features", "features of data that has its own", "[data]\nsource = 'twonorm'\nfeatures = 10"),
         ("network.override.0.link", "an exception to nothing", "[[network.override]]\nlatency = 1"),
