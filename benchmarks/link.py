@@ -1,0 +1,87 @@
+"""How many messages a link takes in a CPU second, beside ns.py doing the same.
+
+Run it as `python benchmarks/link.py`. Poisson arrivals load the line to 80 %; every figure is the best of several runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import process_time
+
+import numpy as np
+
+from simnet.network.latency import Constant, Uniform
+from simnet.network.link import Link
+from simnet.network.loss import Bernoulli, GilbertElliott
+from simnet.network.model import LinkModel
+from simnet.network.queueing import Queue, Red
+from simnet.streams import Streams
+
+MESSAGES = 50_000
+REPEATS = 7
+SIZE = 1000
+BANDWIDTH = 1e7
+ARRIVALS = np.cumsum(Streams(1).generator("arrivals").exponential(8 * SIZE / BANDWIDTH / 0.8, MESSAGES)).tolist()
+
+PLAIN = {"latency": Uniform(0.01, 0.03), "loss": Bernoulli(0.05), "bandwidth": BANDWIDTH, "queue": Queue(64)}
+MODELS = {
+    "perfect": LinkModel(),
+    "constant latency, bandwidth": LinkModel(Constant(0.02), bandwidth=BANDWIDTH),
+    "plain: uniform latency, Bernoulli loss, bandwidth, queue": LinkModel(**PLAIN),
+    "plain, queue in bytes": LinkModel(**PLAIN | {"queue": Queue(64_000, "bytes")}),
+    "plain, random early detection": LinkModel(**PLAIN | {"queue": Queue(64, red=Red(5, 15))}),
+    "plain, bursts of loss": LinkModel(**PLAIN | {"loss": GilbertElliott.from_bursts(0.05, 3)}),
+    "plain, duplication and corruption": LinkModel(**PLAIN, duplication=0.01, corruption=0.01),
+    "plain, three packets a message": LinkModel(**PLAIN, mtu=400),
+}
+
+
+def ours(model: LinkModel) -> float:
+    offer = Link(model, Streams(1), "0>1").offer
+    began = process_time()
+    for now in ARRIVALS:
+        offer(now, SIZE)
+    return process_time() - began
+
+
+def peer() -> float:
+    """The plain link by ns.py: a port and a wire, each a process."""
+    import simpy
+    from ns.packet.packet import Packet
+    from ns.port.port import Port
+    from ns.port.wire import Wire
+
+    class Sink:
+        def put(self, packet: object) -> None:
+            pass
+
+    env = simpy.Environment()
+    delays = iter(Streams(1).generator("latency", "0>1").uniform(0.01, 0.03, MESSAGES).tolist())
+    wire = Wire(env, delays.__next__, loss_dist=lambda packet_id: 0.05)
+    wire.out = Sink()
+    port = Port(env, BANDWIDTH, qlimit=65)
+    port.out = wire
+
+    def source():
+        for k, now in enumerate(ARRIVALS):
+            yield env.timeout(now - env.now)
+            port.put(Packet(env.now, SIZE, k))
+
+    env.process(source())
+    began = process_time()
+    env.run()
+    return process_time() - began
+
+
+def report(name: str, run: Callable[[], float]) -> None:
+    seconds = min(run() for _ in range(REPEATS)) / MESSAGES
+    print(f"{1 / seconds:>12,.0f} a CPU second   {seconds * 1e6:6.2f} µs each   {name}")
+
+
+if __name__ == "__main__":
+    for name, model in MODELS.items():
+        report(name, lambda model=model: ours(model))
+    try:
+        report("plain, by ns.py", peer)
+    except ImportError:
+        print("ns.py is not installed: no peer to compare with")

@@ -1,0 +1,240 @@
+"""How vectors become payload bytes, and what the receiver makes of them.
+
+A codec object belongs to one sender: `encode(parts)` may round at random and remember what it left out, while
+`decode(payload)` depends on nothing but the payload. What neighbours decode is what the sender has to go on with
+itself. A codec sees only vectors that have been released already, so whatever it does costs no privacy.
+
+A payload is little-endian: the number of parts (1 byte), the length of each (4 bytes), then one part after another.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from struct import pack, unpack_from
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simnet.errors import FrameError, ScenarioError
+
+Vector = npt.NDArray[np.float64]
+
+MOST_PARTS = 255
+LONGEST = 2**24
+"""The greatest length of a part, lest a forged payload of few bytes ask for all the memory."""
+FARTHEST = 1e300
+"""The range of the codecs that calculate: products and sums of such numbers stay finite."""
+
+_FLOAT, _STEP, _SHORT, _COUNT = (np.dtype(name) for name in ("<f8", "i1", "<u2", "<u4"))
+
+
+class Reader:
+    """A payload, and how far it has been read."""
+
+    __slots__ = ("_payload", "_place")
+
+    def __init__(self, payload: bytes, place: int = 0) -> None:
+        self._payload = payload
+        self._place = place
+
+    def take(self, dtype: np.dtype[Any], count: int) -> npt.NDArray[Any]:
+        """The next `count` numbers."""
+        place = self._place
+        self._place = end = place + dtype.itemsize * count
+        if end > len(self._payload):
+            raise FrameError(f"a payload of {len(self._payload)} bytes ends early, its contents need at least {end}")
+        return np.frombuffer(self._payload, dtype, count, place)
+
+    def finish(self) -> None:
+        if self._place != len(self._payload):
+            raise FrameError(f"a payload of {len(self._payload)} bytes has contents for {self._place} only")
+
+
+class Codec(ABC):
+    """The form that all payloads share; a codec adds how one part is written and read."""
+
+    id: int
+    """The number that stands for the codec in a frame."""
+
+    def encode(self, parts: Sequence[Vector]) -> bytes:
+        """The payload for these vectors. What is beyond the range of the codec, infinity included, becomes its end."""
+        if len(parts) > MOST_PARTS:
+            raise FrameError(f"a payload holds at most {MOST_PARTS} parts, not {len(parts)}")
+        pieces = [pack(f"<B{len(parts)}I", len(parts), *map(len, parts))]
+        for index, part in enumerate(parts):
+            if len(part) > LONGEST:
+                raise FrameError(f"part {index} has {len(part)} entries, a payload holds at most {LONGEST} a part")
+            if np.count_nonzero(np.isnan(part)):
+                raise FrameError(f"part {index} holds NaN, which is no value to send: the computation before it failed")
+            pieces.append(self.write(index, part))
+        return b"".join(pieces)
+
+    def decode(self, payload: bytes) -> tuple[Vector, ...]:
+        """The vectors in a payload; a `FrameError` says why there are none."""
+        number = payload[0] if payload else 0
+        if len(payload) < 1 + 4 * number or not payload:
+            raise FrameError(f"a payload of {len(payload)} bytes ends before the lengths of its parts")
+        lengths: tuple[int, ...] = unpack_from(f"<{number}I", payload, 1)
+        if lengths and max(lengths) > LONGEST:
+            raise FrameError(f"a part of {max(lengths)} entries is announced, a payload holds at most {LONGEST} a part")
+        source = Reader(payload, 1 + 4 * number)
+        parts = tuple([self.read(source, length) for length in lengths])
+        source.finish()
+        for part in parts:
+            if np.count_nonzero(np.isfinite(part)) < len(part):
+                raise FrameError("a payload holds a number that is not finite, which no sender encodes")
+        return parts
+
+    def size(self, lengths: Sequence[int]) -> int:
+        """How many bytes the payload of parts of these lengths has."""
+        return 1 + sum(4 + self.body(length) for length in lengths)
+
+    @abstractmethod
+    def write(self, index: int, part: Vector) -> bytes:
+        """The bytes of one part, which is the one with this index."""
+
+    @abstractmethod
+    def read(self, source: Reader, length: int) -> Vector:
+        """The next part, which has this length."""
+
+    @abstractmethod
+    def body(self, length: int) -> int:
+        """How many bytes a part of this length takes."""
+
+
+class Floats(Codec):
+    """Floating-point numbers of one width, rounded to nearest."""
+
+    def __init__(self, id: int, dtype: str) -> None:
+        self.id = id
+        self._dtype = np.dtype(dtype)
+        self._greatest = float(np.finfo(dtype).max)
+
+    def write(self, index: int, part: Vector) -> bytes:
+        # Clamped first: a cast would make infinities of what is too large.
+        return part.clip(-self._greatest, self._greatest).astype(self._dtype).tobytes()
+
+    def read(self, source: Reader, length: int) -> Vector:
+        return source.take(self._dtype, length).astype(np.float64)
+
+    def body(self, length: int) -> int:
+        return self._dtype.itemsize * length
+
+
+class Int8(Codec):
+    """A scale (float64) and whole numbers from −127 to 127, rounded up or down at random so that the mean is exact.
+
+    q = ⌊x/s + U⌋ with s = max|x|/127 and U uniform in [0, 1), so E[s·q] = x (Alistarh et al. 2017, section 3.1).
+    """
+
+    id = 4
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def write(self, index: int, part: Vector) -> bytes:
+        part = np.clip(part, -FARTHEST, FARTHEST)
+        uniforms = self._rng.random(len(part))
+        scale = np.abs(part).max(initial=0.0) / 127
+        # A scale of 0, from numbers that are 0 or next to it, has no quotient.
+        steps = np.floor(part / scale + uniforms) if scale > 0 else np.zeros(len(part))
+        return pack("<d", scale) + np.clip(steps, -127, 127).astype(_STEP).tobytes()
+
+    def read(self, source: Reader, length: int) -> Vector:
+        scale = float(source.take(_FLOAT, 1)[0])
+        if not 0 <= scale <= FARTHEST:
+            raise FrameError(f"the scale {scale} of a part is not between 0 and {FARTHEST}")
+        part: Vector = source.take(_STEP, length) * scale
+        return part
+
+    def body(self, length: int) -> int:
+        return 8 + length
+
+
+class TopK(Codec):
+    """The largest entries of each part, by a codec for values; what is left out is added next time.
+
+    Error feedback (Stich, Cordonnier & Jaggi 2018, algorithm 1): of v = x + e the `share` of entries with the greatest
+    absolute value are sent and e becomes v minus what the receiver decodes, so that over time all sums agree:
+    Σ decoded = Σ x − e. A part is the number of entries kept (4 bytes), their places, and their values.
+    """
+
+    def __init__(self, values: Codec, share: float) -> None:
+        if not 0 < share <= 1:
+            raise ScenarioError(f"codec.share = {share}: must be greater than 0 and at most 1")
+        self.id = 16 + values.id
+        self._values = values
+        self._share = share
+        self._errors: dict[int, Vector] = {}
+
+    def kept(self, length: int) -> int:
+        """How many entries of a part of this length are sent."""
+        return min(length, max(1, round(self._share * length)))
+
+    def write(self, index: int, part: Vector) -> bytes:
+        wanted = np.clip(part, -FARTHEST, FARTHEST) + self._errors.get(index, 0.0)
+        wanted = np.clip(wanted, -FARTHEST, FARTHEST)
+        # A stable sort: equal entries must be chosen alike on every machine.
+        order = np.argsort(-np.abs(wanted), kind="stable")
+        places = np.sort(order[: self.kept(len(part))])
+        body = self._values.write(index, wanted[places])
+        sent = np.zeros(len(part))
+        sent[places] = self._values.read(Reader(body), len(places))
+        self._errors[index] = wanted - sent
+        return pack("<I", len(places)) + places.astype(_places(len(part))).tobytes() + body
+
+    def read(self, source: Reader, length: int) -> Vector:
+        kept = int(source.take(_COUNT, 1)[0])
+        places = source.take(_places(length), kept).astype(np.int64)
+        if kept and (places[-1] >= length or (np.diff(places) <= 0).any()):
+            raise FrameError(f"the places of the entries of a part of length {length} are not in rising order below it")
+        part = np.zeros(length)
+        part[places] = self._values.read(source, kept)
+        return part
+
+    def body(self, length: int) -> int:
+        kept = self.kept(length)
+        return 4 + _places(length).itemsize * kept + self._values.body(kept)
+
+
+def _places(length: int) -> np.dtype[Any]:
+    """The number type for places in a part of this length."""
+    return _SHORT if length <= 2**16 else _COUNT
+
+
+def float64(rng: np.random.Generator | None = None) -> Codec:
+    return Floats(1, "<f8")
+
+
+def float32(rng: np.random.Generator | None = None) -> Codec:
+    return Floats(2, "<f4")
+
+
+def float16(rng: np.random.Generator | None = None) -> Codec:
+    return Floats(3, "<f2")
+
+
+def int8(rng: np.random.Generator | None = None) -> Codec:
+    if rng is None:
+        raise ScenarioError("codec = 'int8': rounds at random and needs a stream of random numbers")
+    return Int8(rng)
+
+
+def top_k(rng: np.random.Generator | None = None, *, share: float = 0.1, values: str = "float64") -> Codec:
+    if values not in CODECS or values == "top-k":
+        raise ScenarioError(
+            f"codec.values = {values!r}: must be one of {', '.join(name for name in CODECS if name != 'top-k')}"
+        )
+    return TopK(CODECS[values](rng), share)
+
+
+CODECS: dict[str, Callable[..., Codec]] = {
+    "float64": float64,
+    "float32": float32,
+    "float16": float16,
+    "int8": int8,
+    "top-k": top_k,
+}
+"""A codec by its name; a factory is given the sender's generator, which only random rounding uses."""

@@ -1,0 +1,108 @@
+"""The way between two agents: how long a message is under way, and whether and how it arrives.
+
+Of every stream that a wire uses, each message takes exactly one row whatever its fate, also a message that its
+transmitter refused. So the k-th message of a link meets the same delay and the same luck in all runs of a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import repeat
+from math import inf
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simnet.network.draws import one_by_one, uniform
+from simnet.network.latency import Constant
+from simnet.network.model import LinkModel
+from simnet.streams import Streams
+
+Fate = Literal["delivered", "lost", "overflowed"]
+
+
+class Passage(NamedTuple):
+    """What becomes of one message; a time is infinite if the thing never happens.
+
+    starts      the first bit leaves the sender
+    departs     the last bit leaves the sender
+    arrives     the last bit reaches the receiver
+    packets     into how many the message is cut
+    wire_bytes  what the line carries, overhead included; 0 if the queue refused the message
+    corrupted   it arrives, and its checksum fails
+    copies      when further copies of it arrive
+    """
+
+    fate: Fate
+    starts: float
+    departs: float
+    arrives: float
+    packets: int
+    wire_bytes: int
+    corrupted: bool
+    copies: tuple[float, ...]
+
+
+# A named tuple's own constructor takes twice as long.
+_make = tuple.__new__
+
+
+class Wire:
+    """One direction between two agents, behind a transmitter.
+
+    A copy of a message arrives with a delay of its own, not before the first, and outside the order: it delays nobody.
+    """
+
+    __slots__ = ("_flaws", "_latest", "_lost", "_next_delay", "_ordered")
+
+    def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
+        latency = model.latency
+        self._next_delay: Callable[[], float] = (
+            repeat(float(latency.value)).__next__
+            if isinstance(latency, Constant)
+            else one_by_one(streams, "latency", name, latency.draw).__next__
+        )
+        self._lost = model.loss.sampler(streams, name)
+        self._flaws = _Flaws(model, streams, name) if model.duplication or model.corruption else None
+        self._ordered = model.order == "fifo"
+        self._latest = -inf
+
+    def carry(self, starts: float, departs: float, packets: int, wire_bytes: int) -> Passage:
+        """The passage of the next message, from what `Transmitter.admit` said of it."""
+        delay = self._next_delay()
+        lost = self._lost is not None and self._lost(packets)
+        corrupted, copy_delay = (False, inf) if self._flaws is None else self._flaws.draw(packets)
+        if starts == inf:
+            return _make(Passage, ("overflowed", inf, inf, inf, packets, 0, False, ()))
+        if lost:
+            return _make(Passage, ("lost", starts, departs, inf, packets, wire_bytes, False, ()))
+        arrives = departs + delay
+        if self._ordered:
+            if arrives < self._latest:
+                arrives = self._latest
+            else:
+                self._latest = arrives
+        copies = () if copy_delay == inf else (max(arrives, departs + copy_delay),)
+        return _make(Passage, ("delivered", starts, departs, arrives, packets, wire_bytes, corrupted, copies))
+
+
+class _Flaws:
+    """Corruption and duplication on one wire; few have them."""
+
+    __slots__ = ("_corruption", "_duplication", "_next_spoil", "_next_twin")
+
+    def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
+        def twin(rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
+            return np.column_stack((uniform(rng, n), model.latency.draw(rng, n))).ravel()
+
+        self._corruption = model.corruption
+        self._duplication = model.duplication
+        self._next_spoil = one_by_one(streams, "corruption", name, uniform).__next__
+        self._next_twin = one_by_one(streams, "duplication", name, twin).__next__
+
+    def draw(self, packets: int) -> tuple[bool, float]:
+        """Whether a packet of the message is spoilt, and the delay of its copy (infinite: there is none)."""
+        corrupted = self._next_spoil() < 1 - (1 - self._corruption) ** packets
+        twin, delay = self._next_twin(), self._next_twin()
+        return corrupted, delay if twin < self._duplication else inf
