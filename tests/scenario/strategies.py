@@ -3,8 +3,8 @@
     @given(scenarios(fixed={"rounds": st.integers(1, 3), "topology.kind": st.sampled_from(["ring", "star"])}))
     def test_...(scenario): ...
 
-`fixed` gives the strategy of a field by its dotted path (entries of lists are all called 0); such a field is always
-present where its table has it, and a strategy of the constant `ABSENT` leaves it out.
+`fixed` gives the strategy of a field by its dotted path (entries of lists are all called 0); such a field and the
+tables around it are always present, if its kind of table has it, and `st.just(ABSENT)` leaves a field out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def tables(draw: st.DrawFn, table: Table, at: tuple[str | int, ...], fixed: Fixe
             path = (*at, name)
             if (strategy := fixed.get(dotted(path))) is not None:
                 content[name] = draw(strategy)
-            elif info.is_required() or draw(st.booleans()):
+            elif info.is_required() or _leads_to(path, fixed) or draw(st.booleans()):
                 content[name] = draw(values(place(info), path, fixed))
         content = {name: value for name, value in content.items() if value is not ABSENT}
         if (
@@ -125,6 +125,10 @@ def _repaired(table: Table, content: dict[str, Any], kept: set[str]) -> dict[str
             content = {other: value for other, value in content.items() if other != name}
         else:
             return content
+
+
+def _leads_to(path: tuple[str | int, ...], fixed: Fixed) -> bool:
+    return any(other.startswith(f"{dotted(path)}.") for other in fixed)
 
 
 def _accepts(check: Callable[[Any], Any], value: Any) -> bool:

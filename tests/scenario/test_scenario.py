@@ -16,7 +16,7 @@ from simnet.errors import ScenarioError
 from simnet.scenario import METHODS, Scenario
 from simnet.scenario.shape import Place, fields, place, walk
 from simnet.scenario.toml import dotted
-from tests.scenario.strategies import contents, scenarios, values
+from tests.scenario.strategies import ABSENT, contents, scenarios, values
 
 LAW = settings(deadline=None, max_examples=60)
 PLAIN = Scenario.loads('[algorithm]\nname = "admm"')
@@ -181,3 +181,21 @@ def place_at(scenario: Scenario, path: tuple[str | int, ...]) -> Place:
 
 def is_tag(scenario: Scenario, path: tuple[str | int, ...]) -> bool:
     return bool(path[:-1]) and place_at(scenario, path[:-1]).tag == path[-1]
+
+
+@LAW
+@given(
+    scenarios(
+        fixed={
+            "rounds": st.integers(1, 3),
+            "topology.kind": st.sampled_from(["ring", "star"]),
+            "topology.agents": st.integers(2, 5),
+            "network.override": st.just(ABSENT),
+        }
+    )
+)
+def test_generated_scenarios_keep_to_what_is_fixed(scenario: Scenario) -> None:
+    assert scenario.rounds <= 3
+    assert scenario.topology.kind in ("ring", "star")
+    assert scenario.resolved()["topology"]["agents"] <= 5
+    assert scenario.network.override == ()
