@@ -6,6 +6,7 @@ A user's mistake is one sentence on stderr and exit code 2; Ctrl-C is exit code 
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -170,15 +171,24 @@ def _load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
     return scenario.with_(**changes) if changes else scenario
 
 
+class Interrupted(BaseException):
+    """Ctrl-C. Not a KeyboardInterrupt, which typer would swallow in silence."""
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise Interrupted
+
+
 def main() -> None:
     """The `simnet` command."""
     from simnet.errors import SimnetError
 
+    signal.signal(signal.SIGINT, _interrupt)
     try:
         app()
     except SimnetError as error:
         typer.echo(f"simnet: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except Interrupted:
         typer.echo("simnet: interrupted; nothing was kept", err=True)
         sys.exit(130)
