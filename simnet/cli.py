@@ -51,7 +51,7 @@ def run(file: File, sets: Set = None, seed: Seed = None, out: Out = Path("runs")
         show_json(result.summary)
     else:
         show(run_table(result))
-        typer.echo(f"run folder: {result.folder}")
+        typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
 
 
 @app.command()

@@ -47,7 +47,7 @@ def test_run_prints_a_table_and_leaves_a_run_folder(scenario, tmp_path):
     done = simnet("run", "tiny.toml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "test error" in done.stdout
-    folder = tmp_path / done.stdout.splitlines()[-1].removeprefix("run folder: ")
+    folder = tmp_path / done.stdout.splitlines()[-1].partition("run folder: ")[2]
     names = {"agents.csv", "environment.json", "events.jsonl.zst", "rounds.csv", "scenario.toml", "summary.json"}
     assert {path.name for path in folder.iterdir()} == names
     assert folder.parent == tmp_path / "runs" / "tiny-one"
