@@ -1,0 +1,78 @@
+"""How good the agents' models are: on their own data, on the test set, and compared with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simnet.errors import DataError
+from simnet.learning.datasets import Matrix
+from simnet.learning.losses import Vector
+from simnet.learning.objective import LocalObjective, fold_labels
+
+Models = npt.NDArray[np.float64]
+"""One agent's vector a row."""
+
+_CHUNK = 4_000_000  # scores held at a time, 32 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The state of a run, in the papers' measures."""
+
+    train_loss: float
+    """Mean over agents of the mean loss of each agent's model on its own rows, without the regulariser."""
+    test_error: float
+    """Mean over agents of each model's share of errors on the test set; a score of exactly 0 is half an error."""
+    objective: float
+    """(1/N) Σ f_i(θ_i)."""
+    consensus: float
+    """Root mean square distance of the models from their mean."""
+    dual_drift: float
+    """|Σ λ_i|; 0 when there are no duals."""
+    agent_train_loss: Vector
+    agent_test_error: Vector
+
+
+class Evaluator:
+    """Evaluates the models of agents that hold `parts`, against one test set."""
+
+    def __init__(self, parts: Sequence[LocalObjective], test_X: Matrix, test_y: Vector) -> None:
+        if test_X.shape[0] == 0:
+            raise DataError("the test set is empty: leave at least one row for it")
+        self._parts = parts
+        self._test = fold_labels(test_X, test_y)
+
+    def evaluate(self, thetas: Models, duals: Models | None = None) -> Evaluation:
+        """All measures, for one model an agent."""
+        losses = np.array([part.row_losses(theta).mean() for part, theta in zip(self._parts, thetas, strict=True)])
+        weights = np.array([part.weight for part in self._parts])
+        regularisers = np.array([part.regulariser for part in self._parts])
+        norms = np.einsum("nd,nd->n", thetas, thetas)
+        apart = thetas - thetas.mean(axis=0)
+        errors = self.test_errors(thetas)
+        return Evaluation(
+            train_loss=float(losses.mean()),
+            test_error=float(errors.mean()),
+            objective=float((weights * losses + regularisers / 2 * norms).mean()),
+            consensus=float(np.sqrt(np.einsum("nd,nd->n", apart, apart).mean())),
+            dual_drift=0.0 if duals is None else float(np.linalg.norm(duals.sum(axis=0))),
+            agent_train_loss=losses,
+            agent_test_error=errors,
+        )
+
+    def test_errors(self, thetas: Models) -> Vector:
+        """Each model's share of errors on the test set."""
+        rows = self._test.shape[0]
+        width = max(1, _CHUNK // rows)
+        errors = np.empty(len(thetas))
+        for first in range(0, len(thetas), width):
+            chunk = slice(first, first + width)
+            margins = self._test @ np.ascontiguousarray(thetas[chunk].T)
+            # What is neither right nor a tie is wrong: a model that is not a number has no merit.
+            right = np.count_nonzero(margins > 0.0, axis=0) + 0.5 * np.count_nonzero(margins == 0.0, axis=0)
+            errors[chunk] = 1.0 - right / rows
+        return errors

@@ -1,0 +1,156 @@
+"""Approximate inverse Hessians that learn from the gradients a solver sees (BFGS).
+
+A metric is K ≈ (H + μI)⁻¹, with H the Hessian of the loss term and μ the curvature that regulariser and penalty add.
+It starts from H at one point and then takes in, with every step s and change of gradient y, that K y = s. H changes
+little from round to round, so what is learned in one serves the next; when μ changes, what is known of H is kept.
+
+`DenseMetric` holds K as a matrix. `PairsMetric` holds the last pairs (s, y) only, for problems where a d × d matrix
+costs more than the gradients that it saves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.blas import dsymv, dsyr2
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from simnet.learning.losses import Vector
+from simnet.learning.objective import LocalObjective, Square
+
+_SAMPLE = 4  # rows a feature: a Hessian from so few costs two gradients on Adult, and BFGS makes up for the rest
+_MEMORY = 20  # pairs
+
+
+class Metric(Protocol):
+    """K ≈ (H + μI)⁻¹, symmetric and positive definite."""
+
+    cost: float
+    """What `rebuild` costs, in gradients."""
+    factorisations: int
+    """Cholesky factorisations since the beginning."""
+
+    def rebuild(self, theta: Vector, curvature: float) -> None:
+        """Forget what was learned and start from the Hessian at `theta`."""
+
+    def shift(self, curvature: float) -> bool:
+        """Keep what was learned but change μ; False if that is impossible."""
+
+    def apply(self, gradient: Vector) -> Vector:
+        """K times `gradient`."""
+
+    def learn(self, step: Vector, change: Vector, product: float) -> None:
+        """Let K map `change` to `step`; `product` is their scalar product, which must be positive."""
+
+
+def choose(objective: LocalObjective) -> Metric:
+    """The metric that makes solves of `objective` cheapest."""
+    dense = DenseMetric(objective)
+    return dense if objective.features <= 256 or dense.cost <= 30 else PairsMetric(objective)
+
+
+class DenseMetric:
+    """K as a matrix (its upper triangle), started from a Hessian of some of the rows.
+
+    Each rebuild uses four times as many rows as the one before: that a metric must be rebuilt says that the sample was
+    too small, and with all rows the next step is Newton's.
+    """
+
+    def __init__(self, objective: LocalObjective) -> None:
+        self._objective = objective
+        self._curvature = 0.0
+        self._every = max(1, objective.rows // (_SAMPLE * objective.features))
+        self._inverse: Square = np.empty((0, 0))
+        self.cost = self._price()
+        self.factorisations = 0
+
+    def _price(self) -> float:
+        # Flops of a rebuild against entries read by a gradient, with the measured cost of calling either; one entry
+        # of a sparse matrix takes as long as six of a dense one.
+        d = self._objective.features
+        flops = (self._objective.rows / self._every + d) * d * d
+        entries = self._objective.stored * (6 if self._objective.sparse else 1)
+        return (flops + 4e5) / (6.4 * (entries + 3e4))
+
+    def rebuild(self, theta: Vector, curvature: float) -> None:
+        hessian = self._objective.loss_hessian(theta, self._every)
+        # A curvature below the Hessian's rounding would leave it without a factor.
+        hessian.flat[:: self._objective.features + 1] += max(curvature, 1e-12 * self._objective.smoothness)
+        self._inverse = self._invert(hessian.T)
+        self._curvature = curvature
+        self._every = max(1, self._every // 4)
+        self.cost = self._price()
+
+    def shift(self, curvature: float) -> bool:
+        if abs(curvature - self._curvature) <= 0.05 * curvature:
+            return True
+        try:
+            forward = self._invert(self._inverse)
+            forward.flat[:: self._objective.features + 1] += curvature - self._curvature
+            self._inverse = self._invert(forward)
+        except np.linalg.LinAlgError:
+            return False
+        self._curvature = curvature
+        return True
+
+    def apply(self, gradient: Vector) -> Vector:
+        product: Vector = dsymv(1.0, self._inverse, gradient)
+        return product
+
+    def learn(self, step: Vector, change: Vector, product: float) -> None:
+        # K + (1 + yᵀKy/sᵀy) ssᵀ/sᵀy − (Ky sᵀ + s yᵀK)/sᵀy is one symmetric update, −(s wᵀ + w sᵀ)/sᵀy.
+        w = dsymv(1.0, self._inverse, change)
+        w -= (0.5 + w.dot(change) / (2.0 * product)) * step
+        dsyr2(-1.0 / product, step, w, a=self._inverse, overwrite_a=1)
+
+    def _invert(self, matrix: Square) -> Square:
+        """The inverse of a positive definite matrix, upper triangles only; `matrix` is overwritten."""
+        self.factorisations += 1
+        factor, failed = dpotrf(matrix, clean=0, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError("not positive definite")
+        inverse: Square = dpotri(factor, overwrite_c=1)[0]
+        return inverse
+
+
+class PairsMetric:
+    """K as the last pairs on top of a multiple of the identity: Liu and Nocedal (1989)."""
+
+    def __init__(self, objective: LocalObjective) -> None:
+        self._smoothness = objective.smoothness
+        self._curvature = 0.0
+        self._pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=_MEMORY)
+        self.cost = math.inf  # it forgets by itself
+        self.factorisations = 0
+
+    def rebuild(self, theta: Vector, curvature: float) -> None:
+        self._curvature = curvature
+        self._pairs.clear()
+
+    def shift(self, curvature: float) -> bool:
+        delta = curvature - self._curvature
+        if delta:
+            moved = [(step, change + delta * step) for step, change, _ in self._pairs]
+            self._pairs = deque(((s, y, float(s.dot(y))) for s, y in moved), maxlen=_MEMORY)
+            self._curvature = curvature
+        return True
+
+    def apply(self, gradient: Vector) -> Vector:
+        if not self._pairs:
+            return gradient / (self._curvature + self._smoothness)
+        result = gradient.copy()
+        shares = []
+        for step, change, product in reversed(self._pairs):
+            share = step.dot(result) / product
+            result -= share * change
+            shares.append(share)
+        result *= self._pairs[-1][2] / self._pairs[-1][1].dot(self._pairs[-1][1])
+        for step, change, product in self._pairs:
+            result += (shares.pop() - change.dot(result) / product) * step
+        return result
+
+    def learn(self, step: Vector, change: Vector, product: float) -> None:
+        self._pairs.append((step, change, product))

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simnet.errors import DataError
+from simnet.learning.evaluation import Evaluator
+from simnet.learning.losses import LOGISTIC
+from simnet.learning.objective import LocalObjective
+
+
+def labels(rng: np.random.Generator, rows: int) -> np.ndarray:
+    return np.where(rng.random(rows) < 0.5, -1.0, 1.0)
+
+
+@given(seed=st.integers(0, 2**32 - 1), agents=st.integers(1, 5), features=st.integers(1, 4))
+@settings(max_examples=40)
+def test_every_measure_agrees_with_a_plain_loop(seed: int, agents: int, features: int):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 6, agents)
+    data = [(rng.standard_normal((size, features)), labels(rng, size)) for size in sizes]
+    parts = [LocalObjective(X, y, LOGISTIC, regulariser=0.1 * (i + 1), weight=2.0) for i, (X, y) in enumerate(data)]
+    test_X, test_y = rng.standard_normal((7, features)), labels(rng, 7)
+    thetas, duals = rng.standard_normal((2, agents, features))
+
+    losses, errors, objectives = [], [], []
+    for i, (X, y) in enumerate(data):
+        terms = [math.log1p(math.exp(-label * float(x @ thetas[i]))) for x, label in zip(X, y, strict=True)]
+        losses.append(sum(terms) / len(terms))
+        wrong = [label * float(x @ thetas[i]) < 0 for x, label in zip(test_X, test_y, strict=True)]
+        errors.append(sum(wrong) / len(wrong))
+        objectives.append(2.0 * losses[-1] + 0.1 * (i + 1) / 2 * float(thetas[i] @ thetas[i]))
+    mean = sum(thetas) / agents
+    apart = math.sqrt(sum(float((theta - mean) @ (theta - mean)) for theta in thetas) / agents)
+    drift = math.sqrt(sum(float(sum(duals[:, k])) ** 2 for k in range(features)))
+
+    found = Evaluator(parts, test_X, test_y).evaluate(thetas, duals)
+    assert found.agent_train_loss == pytest.approx(losses, rel=1e-12)
+    assert found.agent_test_error == pytest.approx(errors, abs=1e-12)
+    assert found.train_loss == pytest.approx(sum(losses) / agents, rel=1e-12)
+    assert found.test_error == pytest.approx(sum(errors) / agents, abs=1e-12)
+    assert found.objective == pytest.approx(sum(objectives) / agents, rel=1e-12)
+    assert found.consensus == pytest.approx(apart, abs=1e-12)
+    assert found.dual_drift == pytest.approx(drift, abs=1e-12)
+
+
+def evaluator(test_X, test_y: np.ndarray, agents: int = 1) -> Evaluator:
+    part = LocalObjective(np.eye(2), np.ones(2), LOGISTIC, 0.1)
+    return Evaluator([part] * agents, test_X, test_y)
+
+
+def test_a_model_that_says_nothing_is_wrong_half_the_time_whatever_the_classes():
+    mostly_negative = np.array([-1.0, -1.0, -1.0, 1.0])
+    assert evaluator(np.ones((4, 2)), mostly_negative).test_errors(np.zeros((1, 2))) == [0.5]
+
+
+def test_a_tie_counts_half_an_error_beside_right_and_wrong_answers():
+    test_X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    errors = evaluator(test_X, np.array([1.0, 1.0, 1.0, 1.0])).test_errors(np.array([[1.0, 0.0]]))
+    assert errors == [(0 + 0 + 0.5 + 1) / 4]
+
+
+def test_a_model_that_is_not_a_number_is_always_wrong():
+    errors = evaluator(np.ones((4, 2)), np.array([1.0, -1.0, 1.0, -1.0])).test_errors(np.full((1, 2), np.nan))
+    assert errors == [1.0]
+
+
+def test_more_models_than_fit_at_once_are_scored_one_by_one_the_same():
+    rng = np.random.default_rng(1)
+    test_X, test_y = rng.standard_normal((9000, 2)), labels(rng, 9000)
+    thetas = rng.standard_normal((1000, 2))
+    errors = evaluator(test_X, test_y).test_errors(thetas)
+    for k in (0, 443, 444, 445, 999):
+        assert errors[k] == pytest.approx(np.mean(test_y * (test_X @ thetas[k]) < 0), abs=1e-12)
+
+
+def test_a_sparse_test_set_gives_the_same_errors_as_its_dense_twin():
+    rng = np.random.default_rng(2)
+    test_X = rng.standard_normal((2000, 40)) * (rng.random((2000, 40)) < 0.1)
+    test_y, thetas = labels(rng, 2000), rng.standard_normal((3, 40))
+    expected = [np.mean(test_y * (test_X @ theta) < 0) + np.mean(test_X @ theta == 0) / 2 for theta in thetas]
+    for X in (test_X, sp.csr_array(test_X)):
+        assert Evaluator([], X, test_y).test_errors(thetas) == pytest.approx(expected, abs=1e-12)
+
+
+def test_agreement_has_no_distance_and_balanced_duals_have_no_drift():
+    found = evaluator(np.ones((4, 2)), np.ones(4), agents=2).evaluate(np.ones((2, 2)), np.array([[1.0, 2], [-1, -2]]))
+    assert (found.consensus, found.dual_drift) == (0.0, 0.0)
+
+
+def test_without_duals_nothing_drifts():
+    assert evaluator(np.ones((4, 2)), np.ones(4)).evaluate(np.ones((1, 2))).dual_drift == 0.0
+
+
+def test_there_must_be_a_model_for_every_agent():
+    with pytest.raises(ValueError):
+        evaluator(np.ones((4, 2)), np.ones(4), agents=2).evaluate(np.ones((3, 2)))
+
+
+def test_an_empty_test_set_is_refused():
+    with pytest.raises(DataError, match="the test set is empty"):
+        evaluator(np.empty((0, 2)), np.empty(0))

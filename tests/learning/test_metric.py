@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simnet.learning.losses import LOGISTIC
+from simnet.learning.metric import DenseMetric, PairsMetric, choose
+from simnet.learning.objective import LocalObjective
+
+seeds = st.integers(0, 2**32 - 1)
+either = pytest.mark.parametrize("kind", [DenseMetric, PairsMetric])
+
+
+def objective(seed: int, rows: int = 30, features: int = 6) -> LocalObjective:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, features))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    return LocalObjective(X, np.where(rng.random(rows) < 0.5, -1.0, 1.0), LOGISTIC, 0.01)
+
+
+def matrix(metric: DenseMetric | PairsMetric, features: int) -> np.ndarray:
+    return np.array([metric.apply(unit) for unit in np.eye(features)]).T
+
+
+def pair(f: LocalObjective, rng: np.random.Generator, curvature: float) -> tuple[np.ndarray, np.ndarray]:
+    here, step = rng.standard_normal((2, f.features))
+    change = f.loss_gradient(here + step) - f.loss_gradient(here) + curvature * step
+    return step, change
+
+
+def test_a_fresh_dense_metric_inverts_the_hessian():
+    f = objective(1, rows=20)
+    theta = np.linspace(-1, 1, 6)
+    metric = DenseMetric(f)
+    metric.rebuild(theta, 0.05)
+    np.testing.assert_allclose(matrix(metric, 6), np.linalg.inv(f.loss_hessian(theta) + 0.05 * np.eye(6)), rtol=1e-10)
+
+
+def test_rebuilding_uses_more_rows_each_time_until_it_uses_all():
+    f = objective(2, rows=6 * 4 * 16)
+    theta = np.linspace(-1, 1, 6)
+    metric = DenseMetric(f)
+    for every in (16, 4, 1, 1):
+        metric.rebuild(theta, 0.05)
+        expected = np.linalg.inv(f.loss_hessian(theta, every) + 0.05 * np.eye(6))
+        np.testing.assert_allclose(matrix(metric, 6), expected, rtol=1e-10)
+    assert metric.factorisations == 4
+
+
+@either
+@given(seed=seeds, pairs=st.integers(1, 30))
+def test_a_metric_maps_the_last_change_to_its_step_and_stays_positive(kind, seed: int, pairs: int):
+    f, rng = objective(seed), np.random.default_rng(seed)
+    metric = kind(f)
+    metric.rebuild(np.zeros(6), 0.05)
+    for _ in range(pairs):
+        step, change = pair(f, rng, 0.05)
+        metric.learn(step, change, step.dot(change))
+    np.testing.assert_allclose(metric.apply(change), step, rtol=1e-8, atol=1e-10)
+    K = matrix(metric, 6)
+    np.testing.assert_allclose(K, K.T, rtol=1e-8, atol=1e-9)
+    assert np.linalg.eigvalsh(K).min() > 0
+
+
+def test_the_dense_update_is_the_textbook_formula():
+    f, rng = objective(3), np.random.default_rng(3)
+    metric = DenseMetric(f)
+    metric.rebuild(np.zeros(6), 0.05)
+    K = matrix(metric, 6)
+    for _ in range(5):
+        s, y = pair(f, rng, 0.05)
+        V = np.eye(6) - np.outer(y, s) / s.dot(y)
+        K = V.T @ K @ V + np.outer(s, s) / s.dot(y)
+        metric.learn(s, y, s.dot(y))
+    np.testing.assert_allclose(matrix(metric, 6), K, rtol=1e-9, atol=1e-12)
+
+
+def test_a_few_pairs_do_what_the_textbook_formula_does_from_a_multiple_of_the_identity():
+    f, rng = objective(4), np.random.default_rng(4)
+    metric = PairsMetric(f)
+    metric.rebuild(np.zeros(6), 0.05)
+    pairs = [pair(f, rng, 0.05) for _ in range(5)]
+    s, y = pairs[-1]
+    K = s.dot(y) / y.dot(y) * np.eye(6)
+    for s, y in pairs:
+        V = np.eye(6) - np.outer(y, s) / s.dot(y)
+        K = V.T @ K @ V + np.outer(s, s) / s.dot(y)
+        metric.learn(s, y, s.dot(y))
+    np.testing.assert_allclose(matrix(metric, 6), K, rtol=1e-9, atol=1e-12)
+
+
+@either
+@pytest.mark.parametrize("curvature", [0.2, 0.03])
+def test_after_a_shift_the_metric_still_knows_what_it_learned(kind, curvature: float):
+    f, rng = objective(5), np.random.default_rng(5)
+    metric = kind(f)
+    metric.rebuild(np.zeros(6), 0.05)
+    step, change = pair(f, rng, 0.05)
+    metric.learn(step, change, step.dot(change))
+    assert metric.shift(curvature)
+    np.testing.assert_allclose(metric.apply(change + (curvature - 0.05) * step), step, rtol=1e-9, atol=1e-12)
+
+
+def test_a_shift_below_what_was_learned_is_refused():
+    f = objective(6)
+    metric = DenseMetric(f)
+    metric.rebuild(np.zeros(6), 1.0)
+    metric.learn(np.eye(6)[0], 0.5 * np.eye(6)[0], 0.5)
+    assert not metric.shift(0.1)
+
+
+def test_a_matrix_is_kept_where_it_pays():
+    assert isinstance(choose(objective(7, rows=20, features=20)), DenseMetric)
+    assert isinstance(choose(objective(7, rows=5000, features=300)), DenseMetric)
+    assert isinstance(choose(objective(7, rows=20, features=600)), PairsMetric)
