@@ -1,0 +1,179 @@
+"""What a distinguisher's scores prove about a mechanism: a lower bound on ε, and the shape of the trade-off.
+
+Scores are numbers that somebody computed from a mechanism's output, on one data set in many runs and on its neighbour
+in many others. If the mechanism is (ε, δ)-private, then P(E) <= e^ε Q(E) + δ for every event E and either order of the
+two data sets, so that frequencies of any event bound ε from below. Nothing here knows where the scores came from: a bad
+score gives a weak bound, never a wrong one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import betaincinv, ndtr, ndtri
+
+from simnet.errors import BudgetError
+
+Vector = npt.NDArray[np.float64]
+Table = npt.NDArray[np.float64]
+
+_THRESHOLDS = 200
+_LARGEST_EPSILON = 700.0
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound on ε, and the event that gives it.
+
+    The event is "the score in `column` lies above `threshold`" (or, if not `above`, at or below it). It happened
+    `likely` times out of `runs` on the data set that it speaks for and `unlikely` times on the other; `first` says
+    whether the former is the first data set.
+    """
+
+    epsilon: float
+    column: int
+    threshold: float
+    above: bool
+    first: bool
+    likely: int
+    unlikely: int
+    runs: tuple[int, int]
+
+
+def lower_bound(first: Table, second: Table, delta: float, confidence: float = 0.95) -> Bound:
+    """ε is at least this, with the given confidence; 0 if the scores prove nothing.
+
+    Rows are independent runs, columns are scores. Every other run serves to choose the score, the threshold and the
+    direction; the frequencies of the event so chosen are then counted in the runs that had no part in the choice, and
+    ε >= log((p − δ)/q) with the Clopper-Pearson limits p and q of its two probabilities, each at half of the error
+    (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021).
+    """
+    first, second = _table(first), _table(second)
+    if min(len(first), len(second)) < 4:
+        raise BudgetError("an audit needs at least four runs on each of the two data sets")
+    if not 0.0 < confidence < 1.0:
+        raise BudgetError(f"confidence = {confidence}: it lies strictly between 0 and 1")
+    error = 0.5 * (1.0 - confidence)
+    chosen = _choose(first[0::2], second[0::2], delta, error)
+    return _judge(chosen, first[1::2], second[1::2], delta, error)
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """ε at δ of two unit Gaussians μ apart: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle and Wang 2018, Theorem 8)."""
+    if mu <= 0.0 or gaussian_delta(mu, 0.0) <= delta:
+        return 0.0
+    high = 1.0
+    while gaussian_delta(mu, high) > delta:
+        high *= 2.0
+        if high > _LARGEST_EPSILON:
+            return math.inf
+    return float(brentq(lambda epsilon: gaussian_delta(mu, epsilon) - delta, 0.0, high, xtol=1e-12))
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """The δ of two unit Gaussians μ apart at ε."""
+    return float(ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * ndtr(-mu / 2 - epsilon / mu))
+
+
+def gaussian_shape(first: Vector, second: Vector, delta: float, confidence: float = 0.95) -> float | None:
+    """What ε would be at least, *if* both scores were Gaussian with one variance; None if they cannot be.
+
+    The distance of the means in standard deviations is estimated, its error taken from the estimate's asymptotic
+    variance 1/n + 1/n' + μ²/(2(n + n')), and the lower end of its confidence interval converted. It says much more than
+    `lower_bound` from few runs, and nothing at all if the shape is another.
+    """
+    n, other = len(first), len(second)
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        return None
+    pooled = ((n - 1) * np.var(first, ddof=1) + (other - 1) * np.var(second, ddof=1)) / (n + other - 2)
+    if not pooled > 0.0:
+        return None
+    mu = abs(float(np.mean(first) - np.mean(second))) / math.sqrt(float(pooled))
+    deviation = math.sqrt(1.0 / n + 1.0 / other + mu * mu / (2.0 * (n + other)))
+    return gaussian_epsilon(mu - float(ndtri(confidence)) * deviation, delta)
+
+
+def roc(first: Vector, second: Vector) -> tuple[Vector, Vector]:
+    """False and true positive rates of "it was the first data set", for every threshold from the top down."""
+    cuts = np.unique(np.concatenate([first, second]))[::-1]
+    true = np.searchsorted(np.sort(-first), -cuts, side="right") / len(first)
+    false = np.searchsorted(np.sort(-second), -cuts, side="right") / len(second)
+    return np.concatenate([[0.0], false]), np.concatenate([[0.0], true])
+
+
+def region(false: Vector, epsilon: float, delta: float) -> Vector:
+    """The highest true positive rate that (ε, δ) allows at each false positive rate (Kairouz, Oh, Viswanath 2015)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        steep = delta + np.exp(epsilon) * false
+    flat = 1.0 - np.exp(-epsilon) * (1.0 - delta - false)
+    return np.asarray(np.clip(np.fmin(steep, flat), 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class _Event:
+    column: int
+    threshold: float
+    above: bool
+    first: bool
+
+
+def _choose(first: Table, second: Table, delta: float, error: float) -> _Event:
+    """The event whose bound would be best if the runs at hand were to judge it."""
+    best, chosen = -math.inf, _Event(0, 0.0, above=True, first=True)
+    for column in range(first.shape[1]):
+        cuts = _cuts(first[:, column], second[:, column])
+        tops = [len(side) - np.searchsorted(np.sort(side[:, column]), cuts, side="right") for side in (first, second)]
+        for above in (True, False):
+            counts = tops if above else [len(first) - tops[0], len(second) - tops[1]]
+            for forward in (True, False):
+                likely, unlikely = counts if forward else counts[::-1]
+                sizes = (len(first), len(second)) if forward else (len(second), len(first))
+                bounds = _log_ratio(likely, sizes[0], unlikely, sizes[1], delta, error)
+                place = int(np.argmax(bounds))
+                if bounds[place] > best:
+                    best, chosen = float(bounds[place]), _Event(column, float(cuts[place]), above, forward)
+    return chosen
+
+
+def _judge(event: _Event, first: Table, second: Table, delta: float, error: float) -> Bound:
+    happened = [
+        int(np.count_nonzero((side[:, event.column] > event.threshold) == event.above)) for side in (first, second)
+    ]
+    sizes = (len(first), len(second))
+    if not event.first:
+        happened, sizes = happened[::-1], sizes[::-1]
+    bound = _log_ratio(np.array([happened[0]]), sizes[0], np.array([happened[1]]), sizes[1], delta, error)
+    epsilon = max(0.0, float(bound[0]))
+    return Bound(epsilon, event.column, event.threshold, event.above, event.first, happened[0], happened[1], sizes)
+
+
+def _cuts(first: Vector, second: Vector) -> Vector:
+    """Thresholds worth trying: the scores themselves, thinned, with both ends kept."""
+    every = np.unique(np.concatenate([first, second]))
+    if len(every) <= _THRESHOLDS:
+        return every
+    # The ends decide at small δ, so they are kept densely; the middle is thinned.
+    ends = every[: _THRESHOLDS // 4], every[-_THRESHOLDS // 4 :]
+    places = np.linspace(0, len(every) - 1, _THRESHOLDS // 2).astype(int)
+    return np.unique(np.concatenate([*ends, every[places]]))
+
+
+def _log_ratio(
+    likely: npt.NDArray[np.int64], n: int, unlikely: npt.NDArray[np.int64], other: int, delta: float, error: float
+) -> Vector:
+    """log((p − δ)/q), p and q Clopper-Pearson's lower and upper limits; −inf where p <= δ."""
+    lower = np.where(likely > 0, betaincinv(np.maximum(likely, 1), n - likely + 1, error), 0.0)
+    upper = np.where(unlikely < other, betaincinv(unlikely + 1, np.maximum(other - unlikely, 1), 1.0 - error), 1.0)
+    excess = lower - delta
+    return np.asarray(np.where(excess > 0.0, np.log(np.where(excess > 0.0, excess, 1.0) / upper), -np.inf))
+
+
+def _table(scores: Table) -> Table:
+    table = np.asarray(scores, dtype=np.float64)
+    if np.isnan(table).any():
+        raise BudgetError("a score is not a number: a distinguisher must answer in every run")
+    return table[:, np.newaxis] if table.ndim == 1 else table
