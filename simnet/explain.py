@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from simnet.algorithms.plans import Budgeting, Standing
+from simnet.algorithms.plans import Budgeting
+from simnet.algorithms.schedules import Schedule
+from simnet.algorithms.standing import Standing
 from simnet.learning.losses import LOSSES
 from simnet.network import frame
 from simnet.network.codec import CODECS
@@ -72,9 +74,19 @@ def _privacy(scenario: Scenario, standings: list[Standing], budget: Budgeting) -
     return topics
 
 
-def _noise(plan: Plan, delta: float) -> Facts:
-    charges = (*plan.opening, *[plan.release] * plan.releases)
+def _noise(plan: Plan | Schedule, delta: float) -> Facts:
+    if isinstance(plan, Schedule):
+        facts, charges = _scheduled_noise(plan), plan.charges
+    else:
+        facts, charges = _gaussian_noise(plan), (*plan.opening, *[plan.release] * plan.releases)
     total = account(charges, delta)
+    facts["ε claimed"] = total.claimed_epsilon if total.claimed_epsilon is not None else "no paper covers this"
+    facts["ε proven"] = total.proven_epsilon if total.proven_epsilon is not None else "no finite one"
+    facts["by"] = total.basis
+    return facts
+
+
+def _gaussian_noise(plan: Plan) -> Facts:
     facts: Facts = {
         "releases": plan.releases,
         "σ1 in the objective": plan.sigma1,
@@ -85,10 +97,18 @@ def _noise(plan: Plan, delta: float) -> Facts:
         facts["test: ε1, ε2"] = f"{plan.test.epsilon1:.4g}, {plan.test.epsilon2:.4g}"
         facts["test: noise of the threshold"] = plan.test.threshold_scale
         facts["test: noise of a query"] = plan.test.query_scale
-    facts["ε claimed"] = total.claimed_epsilon if total.claimed_epsilon is not None else "no paper covers this"
-    facts["ε proven"] = total.proven_epsilon if total.proven_epsilon is not None else "no finite one"
-    facts["by"] = total.basis
     return facts
+
+
+def _scheduled_noise(plan: Schedule) -> Facts:
+    scale = "rate α, first round to last" if plan.noise == "gamma" else "σ, first round to last"
+    return {
+        "rounds that use the data": len(plan.rounds),
+        "noise": plan.noise if plan.rounds[0].scale else "none",
+        scale: f"{plan.rounds[0].scale:.6g} to {plan.rounds[-1].scale:.6g}",
+        "σ on the output": _span([found.output_sigma for found in plan.rounds]),
+        "β, gradient norm": _span([found.tolerance for found in plan.rounds]),
+    }
 
 
 def _traffic(scenario: Scenario, standings: list[Standing], features: int) -> Facts:

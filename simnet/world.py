@@ -13,7 +13,8 @@ import networkx as nx
 import numpy as np
 
 from simnet.agents import pacing as paces
-from simnet.algorithms.plans import Budgeting, Standing, budgeting
+from simnet.algorithms.plans import Budgeting, budgeting
+from simnet.algorithms.standing import Standing
 from simnet.errors import DataError, ScenarioError
 from simnet.learning import adult, files, generated, partition, prepare
 from simnet.learning.datasets import Dataset
@@ -74,7 +75,8 @@ class Learning:
     def objectives(self, scenario: Scenario, regulariser: float) -> list[LocalObjective]:
         """Each agent's f_i."""
         row_loss = LOSSES[scenario.algorithm.loss]
-        return [LocalObjective(part.X, part.y, row_loss, regulariser) for part in self.parts]
+        weight = getattr(scenario.algorithm, "loss_weight", 1.0)
+        return [LocalObjective(part.X, part.y, row_loss, regulariser, weight) for part in self.parts]
 
 
 def learning(scenario: Scenario, agents: int) -> Learning:

@@ -9,11 +9,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simnet.algorithms.schedules import BARE, BARE_TOLERANCE, Schedule, Scheduled, schedules
+from simnet.algorithms.standing import Standing
 from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.losses import LOSSES
 from simnet.privacy import paper, proven
-from simnet.privacy.ledger import Ledger
-from simnet.privacy.plan import Plan
+from simnet.privacy.ledger import Charge, Ledger
+from simnet.privacy.plan import Plan, SvtPlan
 from simnet.privacy.problem import LocalProblem
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import Admm, IppAdmm, PpAdmm
@@ -25,25 +27,20 @@ PAPER_TEST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What is public about an agent: how many rows it holds, and how many neighbours it has."""
-
-    rows: int
-    degree: int
-
-
-@dataclass(frozen=True)
 class Budgeting:
-    """The plan of each agent, None where nothing is perturbed, and the regulariser that goes with them."""
+    """The plan of each agent, None where nothing is perturbed, and the regulariser that goes with them.
+
+    `limit` is the ε beyond which a ledger refuses: that of the scenario where noise was chosen to meet it by proof. The
+    papers' calibrations overspend by themselves, and noise that the scenario names costs what it costs.
+    """
 
     regulariser: float
-    plans: list[Plan | None]
+    plans: Sequence[Plan | Schedule | None]
+    limit: float = math.inf
 
     def ledger(self, scenario: Scenario) -> Ledger:
-        """An empty ledger; under the papers' calibration nothing is refused, because their ρ overspends by itself."""
-        if scenario.algorithm.name == "admm" or scenario.privacy.calibration == "paper":
-            return Ledger(scenario.privacy.delta, math.inf)
-        return Ledger(scenario.privacy.delta, scenario.privacy.epsilon)
+        """An empty ledger."""
+        return Ledger(scenario.privacy.delta, self.limit)
 
 
 def budgeting(scenario: Scenario, standings: Sequence[Standing]) -> Budgeting:
@@ -52,9 +49,47 @@ def budgeting(scenario: Scenario, standings: Sequence[Standing]) -> Budgeting:
     if isinstance(spec, Admm):
         return Budgeting(spec.regulariser, [None] * len(standings))
     try:
-        return (_paper if scenario.privacy.calibration == "paper" else _proven)(scenario, spec, standings)
+        if isinstance(spec, Scheduled):
+            raw = spec.noise_rate is not None or spec.sigma is not None
+            return Budgeting(spec.regulariser, schedules(scenario, spec, standings), _limit(scenario, raw=raw))
+        return _CALIBRATIONS[scenario.privacy.calibration](scenario, spec, standings)
     except BudgetError as error:
         raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
+
+
+def _limit(scenario: Scenario, *, raw: bool) -> float:
+    return scenario.privacy.epsilon if scenario.privacy.calibration == "proven" and not raw else math.inf
+
+
+def _bare(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
+    """No noise at all: pp-admm is then admm, and ipp-admm broadcasts what improves its objective by the threshold."""
+    tolerance = BARE_TOLERANCE if spec.tolerance is None else spec.tolerance
+    releases, test = scenario.rounds, None
+    opening: tuple[Charge, ...] = ()
+    if isinstance(spec, IppAdmm):
+        releases = spec.max_releases
+        opening = (Charge.of(BARE.mechanism, {}, "test", releases),)
+        test = SvtPlan(
+            cap=releases,
+            epsilon1=math.inf,
+            epsilon2=math.inf,
+            threshold_scale=0.0,
+            query_scale=0.0,
+            redraw=False,
+            shared_noise=True,
+            regularised=True,
+        )
+    plan = Plan(
+        sigma1=0.0,
+        sigma2=0.0,
+        tolerance=tolerance,
+        releases=releases,
+        opening=opening,
+        release=BARE,
+        epsilon=math.inf,
+        test=test,
+    )
+    return Budgeting(spec.regulariser, [plan] * len(standings))
 
 
 def _paper(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
@@ -117,7 +152,10 @@ def _proven(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> 
                 tolerance=spec.tolerance,
                 output_share=output_share,
             )
-    return Budgeting(spec.regulariser, [found[standing] for standing in standings])
+    return Budgeting(spec.regulariser, [found[standing] for standing in standings], scenario.privacy.epsilon)
+
+
+_CALIBRATIONS = {"paper": _paper, "proven": _proven, "none": _bare}
 
 
 def _problem(spec: PpAdmm, standing: Standing, regulariser: float) -> LocalProblem:

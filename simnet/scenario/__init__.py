@@ -15,7 +15,7 @@ import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.scenario.algorithm import Admm, Algorithm, IppAdmm, PpAdmm
+from simnet.scenario.algorithm import Admm, Algorithm, Dvp, IppAdmm, MAdmm, PpAdmm, Pvp, RAdmm
 from simnet.scenario.data import Data
 from simnet.scenario.fields import Count, Name, Section, Whole
 from simnet.scenario.network import Compute, Network
@@ -25,7 +25,15 @@ from simnet.scenario.sentences import sentence, unknown_choice
 from simnet.scenario.toml import escaped, parse
 from simnet.scenario.topology import Random, Topology
 
-METHODS: dict[str, type[Section]] = {"admm": Admm, "pp-admm": PpAdmm, "ipp-admm": IppAdmm}
+METHODS: dict[str, type[Section]] = {
+    "admm": Admm,
+    "dvp": Dvp,
+    "pvp": Pvp,
+    "m-admm": MAdmm,
+    "r-admm": RAdmm,
+    "pp-admm": PpAdmm,
+    "ipp-admm": IppAdmm,
+}
 
 __all__ = ["METHODS", "Scenario"]
 
@@ -37,8 +45,8 @@ class Scenario(Section):
     seed: Whole = Field(1, description="seed of every random stream")
     rounds: Count = Field(30, description="T, rounds of each agent")
     data: Data = Field(Data(), description="")
-    topology: Topology = Field(Random(kind="random"), description="")
-    algorithm: Algorithm = Field(description="")
+    topology: Topology = Field(Random(kind="random"), description="who is whose neighbour")
+    algorithm: Algorithm = Field(description="the method, with the parameters that it has")
     privacy: Privacy = Field(Privacy(), description="")
     network: Network = Field(Network(), description="")
     compute: Compute = Field(Compute(), description="")

@@ -18,8 +18,8 @@ class Privacy(Section):
 
     epsilon: Positive = Field(1.0, description="ε, the budget for the whole run")
     delta: Delta = Field(1e-4, description="δ, the probability with which ε may fail")
-    calibration: Literal["proven", "paper"] = Field(
-        "proven", description="noise that meets ε by a proof, or noise by the paper's formulas"
+    calibration: Literal["proven", "paper", "none"] = Field(
+        "proven", description="noise that meets ε by a proof, noise by the paper's formulas, or no noise at all"
     )
 
 

@@ -6,18 +6,30 @@ Synchronous rounds, exact solves by Newton's method, dense matrices. Noise is ha
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import minimize
 
 
-def newton(X, y, regulariser, linear, quadratic):
-    """argmin mean log(1+exp(-y x·θ)) + regulariser/2 |θ|² + linear·θ + quadratic/2 |θ|²."""
+def logistic(z):
+    """l' and l'' of log(1 + exp(-z))."""
+    p = 1 / (1 + np.exp(z))
+    return -p, p * (1 - p)
+
+
+def smoothed_hinge(z):
+    """l' and l'' of the hinge that is a parabola for |1 - z| <= 1/2."""
+    return -np.clip(1.5 - z, 0, 1), (np.abs(1 - z) <= 0.5).astype(float)
+
+
+def newton(X, y, regulariser, linear, quadratic, weight=1.0, loss=logistic):
+    """argmin weight mean l(y x·θ) + regulariser/2 |θ|² + linear·θ + quadratic/2 |θ|²."""
     theta = np.zeros(X.shape[1])
     curvature = regulariser + quadratic
     for _ in range(100):
-        p = 1 / (1 + np.exp(y * (X @ theta)))
-        gradient = -X.T @ (y * p) / len(y) + curvature * theta + linear
+        slope, bend = loss(y * (X @ theta))
+        gradient = weight * X.T @ (y * slope) / len(y) + curvature * theta + linear
         if np.linalg.norm(gradient) < 1e-13:
             break
-        hessian = (X.T * (p * (1 - p))) @ X / len(y) + curvature * np.eye(len(theta))
+        hessian = weight * (X.T * bend) @ X / len(y) + curvature * np.eye(len(theta))
         theta = theta - np.linalg.solve(hessian, gradient)
     return theta
 
@@ -64,3 +76,64 @@ def ipp_admm(parts, neighbours, rounds, eta, regulariser, b1, b2, cap, clip, thr
         dual = dual + eta / 2 * np.array([sum(theta[i] - theta[j] for j in neighbours[i]) for i in range(agents)])
         history.append(theta)
     return np.array(history), sent
+
+
+def m_admm(parts, neighbours, rounds, eta, dual_step, regulariser, n, b2, weight=1.0, loss=logistic, where="penalty"):
+    """Algorithm 1 of M-ADMM with eta[t, i]; `where` the noise n goes: inside the penalty, or onto the primal (pvp)."""
+    agents, d = len(parts), parts[0][0].shape[1]
+    theta, dual, history = np.zeros((agents, d)), np.zeros((agents, d)), []
+    for t in range(rounds):
+        new = np.empty_like(theta)
+        for i, (X, y) in enumerate(parts):
+            linear, penalty = 2 * dual[i], eta[t, i]
+            for j in neighbours[i]:
+                # penalty |θ + n − ½(θ_i + θ_j)|², without its constant
+                linear = linear - penalty * (theta[i] + theta[j])
+                linear = linear + (2 * penalty * n[t, i] if where == "penalty" else 0)
+            new[i] = newton(X, y, regulariser, linear, 2 * penalty * len(neighbours[i]), weight, loss) + b2[t, i]
+            new[i] += n[t, i] if where == "primal" else 0
+        theta = new
+        dual = dual + dual_step / 2 * np.array([sum(theta[i] - theta[j] for j in neighbours[i]) for i in range(agents)])
+        history.append(theta)
+    return np.array(history)
+
+
+def r_admm(parts, neighbours, rounds, eta, gamma, regulariser, n, b2, weight=1.0, loss=logistic):
+    """Algorithm 2 of R-ADMM with eta[t] and gamma[t]; n[k] and b2[k] belong to the odd rounds."""
+    agents, d = len(parts), parts[0][0].shape[1]
+    theta, dual, history = np.zeros((agents, d)), np.zeros((agents, d)), []
+    for t in range(rounds):
+        new = np.empty_like(theta)
+        if t % 2 == 0:
+            before, before_dual = theta, dual
+            for i, (X, y) in enumerate(parts):
+                linear = 2 * dual[i] + n[t // 2, i] - eta[t] * sum(theta[i] + theta[j] for j in neighbours[i])
+                new[i] = newton(X, y, regulariser, linear, 2 * eta[t] * len(neighbours[i]), weight, loss)
+                new[i] += b2[t // 2, i]
+            apart = np.array([sum(new[i] - new[j] for j in neighbours[i]) for i in range(agents)])
+            dual = dual + eta[t] / 2 * apart
+        else:
+            for i in range(agents):
+                recycled = -2 * before_dual[i]
+                for j in neighbours[i]:
+                    recycled = recycled - eta[t - 1] * (2 * theta[i] - before[i] - before[j])
+                slope = recycled + 2 * dual[i] + eta[t] * sum(theta[i] - theta[j] for j in neighbours[i])
+                new[i] = theta[i] - slope / (2 * eta[t] * len(neighbours[i]) + gamma[t])
+        theta = new
+        history.append(theta)
+    return np.array(history)
+
+
+def optimum(parts, regulariser, weight=1.0):
+    """argmin over one θ of the sum of all agents' logistic objectives, by an outside solver."""
+
+    def total(theta):
+        value, gradient = 0.0, np.zeros_like(theta)
+        for X, y in parts:
+            z = y * (X @ theta)
+            value += weight * np.logaddexp(0, -z).mean() + regulariser / 2 * theta @ theta
+            gradient += weight * X.T @ (y * logistic(z)[0]) / len(y) + regulariser * theta
+        return value, gradient
+
+    start = np.zeros(parts[0][0].shape[1])
+    return minimize(total, start, jac=True, method="BFGS", options={"gtol": 1e-11, "maxiter": 10_000}).x

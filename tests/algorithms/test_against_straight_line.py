@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from simnet import Scenario, run, world
-from simnet.algorithms.plans import Standing, budgeting
+from simnet.algorithms.plans import budgeting
+from simnet.algorithms.standing import Standing
 from simnet.record.events import ReleaseMade
 from simnet.record.rounding import unpack
 from simnet.streams import Streams
