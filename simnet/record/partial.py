@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 _TRIES = 100
-_LEFTOVER = re.compile(r"\.(partial|replaced)-([0-9a-f]{8})-([0-9]+)-")
+_LEFTOVER = re.compile(r"\.partial-([0-9a-f]{8})-([0-9]+)-[0-9]+")
 
 
 class PartialFolder:
@@ -37,29 +37,32 @@ class PartialFolder:
                 if number + 1 == _TRIES:
                     raise
             except OSError:
-                self.vanish()
+                self._unmake()
                 raise
 
     def become(self, target: Path) -> None:
-        """Take the final name; an earlier folder there makes way first, so that nobody sees a mixture of the two."""
-        replaced = self._parent / f".replaced-{_here()}-{os.getpid()}-{target.name}"
+        """Take the final name, or file by file the place of an earlier folder that has it already.
+
+        Equal names mean equal runs, so a reader in between sees old and new files that say the same.
+        """
         _sync(self.path)
-        while True:
-            try:
-                self.path.rename(target)
-                break
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-            shutil.rmtree(replaced, ignore_errors=True)
-            with suppress(FileNotFoundError):
-                target.rename(replaced)
+        try:
+            self.path.rename(target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            for file in sorted(self.path.iterdir()):
+                file.replace(target / file.name)
+            _sync(target)
+            self.path.rmdir()
         _sync(self._parent)
-        shutil.rmtree(replaced, ignore_errors=True)
 
     def vanish(self) -> None:
         """Leave no trace; does nothing to a folder that has taken its place."""
         shutil.rmtree(self.path, ignore_errors=True)
+        self._unmake()
+
+    def _unmake(self) -> None:
         for folder in self._made:
             with suppress(OSError):
                 folder.rmdir()
@@ -75,14 +78,8 @@ def _make(folder: Path) -> list[Path]:
 def _sweep(parent: Path) -> None:
     """Remove what processes of this machine left here when they were killed."""
     for entry in parent.iterdir():
-        found = _LEFTOVER.match(entry.name)
-        if found is None or found[2] != _here() or _lives(int(found[3])):
-            continue
-        target = parent / entry.name[found.end() :]
-        if found[1] == "replaced" and not target.exists():
-            with suppress(OSError):
-                entry.rename(target)
-        else:
+        found = _LEFTOVER.fullmatch(entry.name)
+        if found is not None and found[1] == _here() and not _lives(int(found[2])):
             shutil.rmtree(entry, ignore_errors=True)
 
 

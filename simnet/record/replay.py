@@ -36,8 +36,12 @@ def replay(path: Path) -> Report:
             private = event.private
         elif isinstance(event, RunFinished):
             digest = event.digest
+    try:
+        summary = metrics.summary(digest, None)
+    except (LookupError, TypeError, ValueError) as error:
+        raise LogError(f"the log gives no summary: its scenario lacks something ({error!r})") from None
     findings = [
-        *_summary_findings(log.parent, metrics.summary(digest, None)),
+        *_summary_findings(log.parent, summary),
         *_table_findings(log.parent / "rounds.csv", csv_text(metrics.rounds)),
         *_table_findings(log.parent / "agents.csv", csv_text(metrics.agents)),
     ]
