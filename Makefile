@@ -26,11 +26,12 @@ format: .venv/installed-dev
 	$(BIN)/ruff format .
 
 docs: .venv/installed-dev
+	$(BIN)/python analysis/fill_readme.py
 	$(BIN)/python -m simnet.scenario.reference > docs/scenario.md
 	$(BIN)/python -m simnet.record.reference > docs/events.md
 
 figure: .venv/installed
-	$(BIN)/python analysis/error_and_bytes.py scenarios/quickstart.toml --output docs/quickstart.png
+	$(BIN)/python -m analysis.error_and_bytes scenarios/quickstart.toml --output docs/quickstart.png
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

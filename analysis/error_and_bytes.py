@@ -1,10 +1,10 @@
 """Error and cumulative bytes against simulated time, for one scenario or one stored run.
 
-    python analysis/error_and_bytes.py scenarios/quickstart.toml --output figure.png
-    python analysis/error_and_bytes.py runs/quickstart/0123456789ab --output figure.png
+    python -m analysis.error_and_bytes scenarios/quickstart.toml --output figure.png
+    python -m analysis.error_and_bytes runs/quickstart/0123456789ab --output figure.png
 
-A scenario is run for several methods on the same data, network and seed; a run folder is drawn as it is. The table behind
-the picture is written beside it as CSV.
+A scenario is run for several methods on the same data, network and seed; a run folder is drawn as it is. The table
+behind the picture is written beside it as CSV.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from palette import COLOURS, style
 
+from analysis.palette import COLOURS, style
 from simnet import Scenario, compare
-from simnet.record.folder import load_rounds, load_summary
+from simnet.record.folder import load_summary
 
 Row = dict[str, float]
 
@@ -28,7 +28,9 @@ Row = dict[str, float]
 def curves(source: Path, methods: list[str]) -> dict[str, list[Row]]:
     """Rows of rounds.csv, by method."""
     if source.is_dir():
-        return {load_summary(source)["algorithm"]: load_rounds(source)}
+        with (source / "rounds.csv").open(newline="") as handle:
+            rows = [{name: float(cell or "nan") for name, cell in row.items()} for row in csv.DictReader(handle)]
+        return {load_summary(source)["algorithm"]: rows}
     return {result.summary["algorithm"]: result.rounds for result in compare(Scenario.load(source), methods)}
 
 
