@@ -3,8 +3,8 @@
     python benchmarks/overhead.py scenarios/quickstart.toml
 
 One run is recorded: every local problem that was solved, every loss that a test looked at, and every set of models that
-was evaluated. The bare loop then does the same solves and evaluations and nothing else. Both are timed alternately in one process, in CPU seconds with
-one BLAS thread; the ratio of the two best times is printed.
+was evaluated. The bare loop then does the same solves and evaluations and nothing else. Both are timed alternately in
+one process, in CPU seconds with one BLAS thread; the ratio of the two best times is printed.
 """
 
 from __future__ import annotations
