@@ -1,0 +1,229 @@
+"""What was spent: charges, what a list of charges amounts to, and a ledger that refuses to go over.
+
+A charge is made before its release leaves. A charge of kind "test" pays in advance: before its first answer the sparse
+vector technique is charged for itself and for all `cap` releases that it may let pass. How many it lets pass depends on
+the data, and a sum of realised costs is no guarantee under adaptive stopping; the guarantee reported is that of the
+mechanism, test + cap × release, whatever happened. So a mechanism with its numbers counts as often as it was paid for
+in advance or as often as it was used, whichever is more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from simnet.errors import BudgetError, LogError
+from simnet.privacy import curves, zcdp
+from simnet.privacy.claims import Claim
+from simnet.privacy.curves import ORDERS, Curve
+from simnet.privacy.mechanisms import mechanism
+
+Kind = Literal["test", "release"]
+Basis = Literal["proven", "claimed"]
+Use = tuple[str, tuple[tuple[str, float], ...]]
+
+
+@dataclass(frozen=True)
+class Charge:
+    """`times` uses of a mechanism: its name and its numbers, enough to price it again."""
+
+    mechanism: str
+    parameters: tuple[tuple[str, float], ...]
+    kind: Kind = "release"
+    times: int = 1
+
+    @classmethod
+    def of(cls, name: str, parameters: Mapping[str, float], kind: Kind = "release", times: int = 1) -> Charge:
+        """A charge whose parameters are checked against the mechanism's own."""
+        numbers = tuple(sorted((key, float(value)) for key, value in parameters.items()))
+        mechanism(name, dict(numbers))
+        if times < 1:
+            raise BudgetError(f"{name}: times = {times}, but a charge is for at least one use")
+        return cls(name, numbers, kind, times)
+
+    @property
+    def use(self) -> Use:
+        """The mechanism and its numbers, whatever the kind and the count."""
+        return self.mechanism, self.parameters
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for an event log."""
+        return {
+            "mechanism": self.mechanism,
+            "parameters": dict(self.parameters),
+            "kind": self.kind,
+            "times": self.times,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Charge:
+        """The charge that `to_json` wrote."""
+        try:
+            kind, times = value["kind"], int(value["times"])
+            if kind not in ("test", "release"):
+                raise LogError(f"kind = {kind!r}: a charge is a test or a release")
+            return cls.of(str(value["mechanism"]), value["parameters"], kind, times)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise LogError(f"not a charge, it needs mechanism, parameters, kind and times: {value!r}") from error
+
+
+@dataclass(frozen=True)
+class Account:
+    """What charges amount to at δ: ε by the papers, ε by proof (None: no finite one), and the theorems used.
+
+    `label_epsilon` is the local guarantee of the labels alone, where they were randomised before anybody saw them.
+    """
+
+    claimed_epsilon: float | None
+    proven_epsilon: float | None
+    basis: str
+    label_epsilon: float | None = None
+
+
+def account(charges: Iterable[Charge], delta: float) -> Account:
+    """Price charges again from their numbers alone."""
+    return _after_all(_NOTHING, charges).account(delta)
+
+
+def network(accounts: Iterable[Account]) -> Account:
+    """The guarantee of the whole network: one row lives at one agent, so it is that of the worst agent."""
+    every = list(dict.fromkeys(accounts))
+    labels = [a.label_epsilon for a in every if a.label_epsilon is not None]
+    return Account(
+        claimed_epsilon=_worst([a.claimed_epsilon for a in every]),
+        proven_epsilon=_worst([a.proven_epsilon for a in every]),
+        basis="; ".join(dict.fromkeys(part for a in every for part in a.basis.split("; "))),
+        label_epsilon=max(labels) if labels else None,
+    )
+
+
+def parts(charges: Iterable[Charge], delta: float) -> tuple[tuple[str, int, float | None], ...]:
+    """Each mechanism on its own: theorem, how often it counts, and the proven ε if there were nothing else."""
+    return tuple(
+        (mechanism(use[0], dict(use[1])).theorem, count, _account(((use, count),), delta).proven_epsilon)
+        for use, count in _after_all(_NOTHING, charges).uses
+    )
+
+
+class Ledger:
+    """One agent's spending at δ against a budget in ε, by proof or by the papers' claims.
+
+    Agents with equal charges share all the arithmetic: a state of spending is computed once, and only if asked for.
+    """
+
+    def __init__(self, delta: float, budget: float = math.inf, basis: Basis = "proven") -> None:
+        self.delta = delta
+        self.budget = budget
+        self.basis: Basis = basis
+        self._state = _NOTHING
+
+    def account(self) -> Account:
+        """What has been spent so far."""
+        return self._state.account(self.delta)
+
+    def would_exceed(self, *charges: Charge) -> bool:
+        """Would these charges, made together, go over the budget?"""
+        return self._exceeds(_after_all(self._state, charges))
+
+    def spend(self, *charges: Charge) -> None:
+        """Make these charges, all or none; a ledger never goes over its budget."""
+        state = _after_all(self._state, charges)
+        if self._exceeds(state):
+            raise BudgetError(
+                f"these charges would go over the budget of ε = {self.budget:g} at δ = {self.delta:g}; "
+                "ask would_exceed first and release nothing more"
+            )
+        self._state = state
+
+    def _exceeds(self, state: _Spending) -> bool:
+        if math.isinf(self.budget):
+            return False
+        total = state.account(self.delta)
+        spent = total.proven_epsilon if self.basis == "proven" else total.claimed_epsilon
+        return spent is None or spent > self.budget
+
+
+class _Spending:
+    """How often each use was paid in advance and made; equal only to itself, so that it is cheap as a key."""
+
+    def __init__(self, advance: dict[Use, int], made: dict[Use, int]) -> None:
+        self.advance = advance
+        self.made = made
+        counts = {use: max(advance.get(use, 0), made.get(use, 0)) for use in advance | made}
+        self.uses = tuple(counts.items())
+        self._accounts: dict[float, Account] = {}
+
+    def account(self, delta: float) -> Account:
+        if delta not in self._accounts:
+            self._accounts[delta] = _account(self.uses, delta)
+        return self._accounts[delta]
+
+
+_NOTHING = _Spending({}, {})
+
+
+def _after_all(state: _Spending, charges: Iterable[Charge]) -> _Spending:
+    for charge in charges:
+        state = _after(state, charge)
+    return state
+
+
+@lru_cache(maxsize=1 << 16)
+def _after(state: _Spending, charge: Charge) -> _Spending:
+    advance, made = dict(state.advance), dict(state.made)
+    tally = advance if charge.kind == "test" else made
+    tally[charge.use] = tally.get(charge.use, 0) + charge.times
+    return _Spending(advance, made)
+
+
+@lru_cache(maxsize=1 << 16)
+def _account(uses: tuple[tuple[Use, int], ...], delta: float) -> Account:
+    if not uses:
+        return Account(0.0, 0.0, "nothing was released")
+    total = sum((count * _curve(use) for use, count in uses), start=0.0 * ORDERS)
+    theorems = dict.fromkeys(mechanism(use[0], dict(use[1])).theorem for use, _ in uses)
+    claims = [(_claim(use), count) for use, count in uses]
+    label = sum(count * claim.label for claim, count in claims if claim is not None)
+    return Account(
+        claimed_epsilon=_claimed(claims, delta),
+        proven_epsilon=_finite(curves.epsilon(total, delta)),
+        basis="; ".join([*theorems, "Rényi composition"]),
+        label_epsilon=label or None,
+    )
+
+
+def _claimed(claims: list[tuple[Claim | None, int]], delta: float) -> float | None:
+    """Pure losses add, ρ adds and converts (Lemmas 2 and 4 of PP-ADMM); the two kinds add as ε."""
+    pure = rho = label = 0.0
+    for claim, count in claims:
+        if claim is None:
+            return None
+        pure += count * claim.pure
+        rho += count * claim.rho
+        label += count * claim.label
+    return _finite(pure + label + zcdp.epsilon_of(rho, delta))
+
+
+@lru_cache(maxsize=1 << 12)
+def _curve(use: Use) -> Curve:
+    numbers = dict(use[1])
+    curve = mechanism(use[0], numbers).curve(ORDERS, numbers)
+    curve.setflags(write=False)
+    return curve
+
+
+def _claim(use: Use) -> Claim | None:
+    numbers = dict(use[1])
+    return mechanism(use[0], numbers).claim(numbers)
+
+
+def _worst(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return max(known, default=0.0) if len(known) == len(values) else None
+
+
+def _finite(epsilon: float) -> float | None:
+    return epsilon if math.isfinite(epsilon) else None

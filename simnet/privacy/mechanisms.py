@@ -1,0 +1,205 @@
+"""Every act that costs privacy, by name and numbers, so that an event log can carry it and anybody can price it again.
+
+`MECHANISMS` is the whole list. A charge for a release made of two steps (noise in the objective, noise on the
+approximate minimiser) is one mechanism, because one release is one charge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simnet.errors import BudgetError
+from simnet.privacy import claims, curves
+from simnet.privacy.claims import Claim, Parameters
+from simnet.privacy.curves import Curve
+from simnet.privacy.problem import LocalProblem
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A row of the table: `curve` prices one use at given orders, `claim` is the price by its own paper."""
+
+    theorem: str
+    required: frozenset[str]
+    curve: Callable[[Curve, Parameters], Curve]
+    claim: Callable[[Parameters], Claim | None]
+    optional: frozenset[str] = frozenset()
+
+
+def mechanism(name: str, parameters: Parameters) -> Mechanism:
+    """The mechanism of that name, once its parameters are known to be complete and sensible."""
+    found = MECHANISMS.get(name)
+    if found is None:
+        raise BudgetError(f"{name!r} is not a mechanism; known are {', '.join(sorted(MECHANISMS))}")
+    if missing := found.required - parameters.keys():
+        raise BudgetError(f"{name} needs {', '.join(sorted(missing))}")
+    if unknown := parameters.keys() - found.required - found.optional:
+        raise BudgetError(f"{name} has no parameter {', '.join(sorted(unknown))}")
+    for key, value in parameters.items():
+        if not (math.isfinite(value) and value >= 0.0):
+            raise BudgetError(f"{name}: {key} = {value}, but it must be finite and not negative")
+    return found
+
+
+def problem_parameters(problem: LocalProblem) -> dict[str, float]:
+    """The numbers of a local problem under the names that mechanisms use."""
+    return {
+        "rows": float(problem.rows),
+        "curvature": problem.curvature,
+        "lipschitz": problem.lipschitz,
+        "smoothness": problem.smoothness,
+        "weight": problem.weight,
+    }
+
+
+def _problem(p: Parameters) -> LocalProblem:
+    return LocalProblem(int(p["rows"]), p["curvature"], p["lipschitz"], p["smoothness"], p["weight"])
+
+
+def _objective(orders: Curve, p: Parameters) -> Curve:
+    if p["sigma"] == 0.0:
+        return _infinite(orders, p)
+    problem = _problem(p)
+    bound = curves.objective_transport if p.get("transport") else curves.objective
+    return bound(orders, problem.gradient_shift / p["sigma"], problem.kappa)
+
+
+def _output(orders: Curve, p: Parameters) -> Curve:
+    return curves.output(orders, p["tolerance"], p["curvature"], p["output_sigma"])
+
+
+def _perturbed_minimiser(orders: Curve, p: Parameters) -> Curve:
+    return _objective(orders, p) + _output(orders, p)
+
+
+def _sparse_vector(orders: Curve, p: Parameters) -> Curve:
+    shift = _problem(p).query_shift(p["clip"], p["tolerance"], model_is_released=bool(p["shared_noise"]))
+    if p["regularised"]:
+        # The regulariser of the tested model is part of the query, and nothing bounds it.
+        return _infinite(orders, p)
+    if p["redraw"]:
+        return curves.redrawn_tests(orders, shift, p["threshold_scale"], p["query_scale"], int(p["tests"]))
+    if p["threshold_scale"] == 0.0 or p["query_scale"] == 0.0:
+        return _infinite(orders, p)
+    epsilon2 = 2.0 * p["cap"] * shift / p["query_scale"]
+    return curves.sparse_vector(orders, shift / p["threshold_scale"], epsilon2)
+
+
+def _gamma_objective(orders: Curve, p: Parameters) -> Curve:
+    if p["noise_weight"] == 0.0:
+        return _infinite(orders, p)
+    problem = _problem(p)
+    shift = problem.gradient_shift / p["noise_weight"]
+    return curves.gamma_objective(orders, p["rate"], shift, problem.kappa) + _output(orders, p)
+
+
+def _primal_gamma(orders: Curve, p: Parameters) -> Curve:
+    return curves.gamma_output(orders, p["rate"], _problem(p).minimiser_shift(p["tolerance"]))
+
+
+def _primal_gaussian(orders: Curve, p: Parameters) -> Curve:
+    return curves.gaussian(orders, _problem(p).minimiser_shift(p["tolerance"]), p["sigma"])
+
+
+def _noisy_gradient(orders: Curve, p: Parameters) -> Curve:
+    # Replacing a row moves the mean gradient by 2c/n; the paper's c/n is for removing one.
+    return curves.gaussian(orders, 2.0 * p["gradient_bound"] / p["rows"], p["sigma"])
+
+
+def _infinite(orders: Curve, _: Parameters) -> Curve:
+    return curves.gaussian(orders, 1.0, 0.0)
+
+
+def _free(orders: Curve, _: Parameters) -> Curve:
+    return curves.gaussian(orders, 0.0, 0.0)
+
+
+_PROBLEM = frozenset({"rows", "curvature", "lipschitz", "smoothness", "weight"})
+_MINIMISER = _PROBLEM | {"sigma", "tolerance", "output_sigma"}
+_GAMMA = _PROBLEM | {"rate", "noise_weight", "tolerance", "output_sigma"}
+_TEST = _PROBLEM | {"clip", "tolerance", "threshold_scale", "query_scale", "cap", "tests"}
+_TEST_KIND = frozenset({"shared_noise", "regularised", "redraw", "printed"})
+
+MECHANISMS: dict[str, Mechanism] = {
+    # pp-admm and ipp-admm: a release. Also the Gaussian variants of dvp, m-admm and r-admm.
+    "perturbed-minimiser": Mechanism(
+        "Gaussian objective perturbation with curvature and noise on the approximate minimiser",
+        _MINIMISER,
+        _perturbed_minimiser,
+        claims.perturbed_minimiser,
+        frozenset({"regulariser", "delta1", "transport"}),
+    ),
+    # ipp-admm's test on the minimiser of the data, or with shared_noise on the perturbed minimiser.
+    "sparse-vector": Mechanism("sparse vector technique", _TEST | _TEST_KIND, _sparse_vector, claims.sparse_vector),
+    # ipp-admm with shared noise: the perturbed minimiser of every round counts, released or not; IPP-ADMM's
+    # Theorem 5 prices it with the release instead.
+    "tested-objective": Mechanism(
+        "Gaussian objective perturbation with curvature in every tested round",
+        _PROBLEM | {"sigma"},
+        _objective,
+        claims.nothing,
+        frozenset({"transport"}),
+    ),
+    "selected-output": Mechanism(
+        "noise on the approximate minimiser",
+        _MINIMISER,
+        _output,
+        claims.perturbed_minimiser,
+        frozenset({"regulariser", "delta1"}),
+    ),
+    # dvp and m-admm, noise_weight 2ηV.
+    "penalty-gamma": Mechanism(
+        "objective perturbation by gamma-type noise and noise on the approximate minimiser",
+        _GAMMA,
+        _gamma_objective,
+        claims.penalty_gamma,
+    ),
+    # r-admm's odd rounds, noise_weight 1.
+    "linear-gamma": Mechanism(
+        "objective perturbation by gamma-type noise and noise on the approximate minimiser",
+        _GAMMA,
+        _gamma_objective,
+        claims.linear_gamma,
+    ),
+    # pvp and its Gaussian variant.
+    "primal-gamma": Mechanism(
+        "gamma-type noise on the minimiser",
+        _PROBLEM | {"rate", "tolerance"},
+        _primal_gamma,
+        claims.primal_gamma,
+    ),
+    "primal-gaussian": Mechanism(
+        "Gaussian noise on the minimiser",
+        _PROBLEM | {"sigma", "tolerance"},
+        _primal_gaussian,
+        claims.unpriced,
+    ),
+    # pdml: the report of phase 1, and each model of phase 2.
+    "reported-label": Mechanism(
+        "randomised response, for labels against everybody",
+        frozenset({"label_epsilon"}),
+        _free,
+        claims.reported_label,
+    ),
+    "reported-primal": Mechanism(
+        "Gaussian noise on the minimiser, for rows against all who do not see the reports",
+        _PROBLEM | {"sigma", "tolerance"},
+        _primal_gaussian,
+        claims.nothing,
+    ),
+    # dp-admm and dp-acc-admm.
+    "noisy-gradient": Mechanism(
+        "Gaussian noise on the gradient",
+        frozenset({"rows", "gradient_bound", "sigma"}),
+        _noisy_gradient,
+        claims.noisy_gradient,
+    ),
+    # r-admm's even rounds.
+    "recycled": Mechanism("post-processing of what was released", frozenset(), _free, claims.nothing),
+    # dp-admm's leaves with a trusted hub.
+    "trusted-upload": Mechanism("trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing),
+    # admm.
+    "bare-model": Mechanism("no noise, no privacy", frozenset(), _infinite, claims.bare_model),
+}

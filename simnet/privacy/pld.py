@@ -1,0 +1,34 @@
+"""Privacy loss distributions of plain mechanisms: an answer that does not pass through Rényi orders.
+
+dp-accounting's PLDs are exact up to a pessimistic discretisation. They know nothing of objective perturbation, so the
+ledger cannot use them; they check the curves where both apply.
+"""
+
+from __future__ import annotations
+
+
+def gaussian_epsilon(sensitivity: float, sigma: float, times: int, delta: float) -> float:
+    """ε at δ of `times` Gaussian mechanisms."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    one = pld.from_gaussian_mechanism(sigma / sensitivity, use_connect_dots=True)
+    return float(one.self_compose(times).get_epsilon_for_delta(delta))
+
+
+def laplace_epsilon(sensitivity: float, scale: float, times: int, delta: float) -> float:
+    """ε at δ of `times` Laplace mechanisms."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    one = pld.from_laplace_mechanism(scale / sensitivity, use_connect_dots=True)
+    return float(one.self_compose(times).get_epsilon_for_delta(delta))
+
+
+def randomised_response_epsilon(label_epsilon: float, times: int, delta: float) -> float:
+    """ε at δ of `times` binary randomised responses that keep the truth with probability e^ε/(1+e^ε)."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    from simnet.privacy.noise import flip_probability
+
+    # dp-accounting's noise parameter is the chance of a uniformly random answer: twice the chance of a wrong one.
+    one = pld.from_randomized_response(2.0 * flip_probability(label_epsilon), 2)
+    return float(one.self_compose(times).get_epsilon_for_delta(delta))

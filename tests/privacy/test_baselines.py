@@ -1,0 +1,141 @@
+"""The other methods: their claims against the papers' formulas, their targets met, their curves against the text."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from simnet.errors import BudgetError
+from simnet.privacy import baselines, curves, paper
+from simnet.privacy.curves import ORDERS
+from simnet.privacy.ledger import account
+from simnet.privacy.problem import LocalProblem
+
+DELTA = 1e-4
+PROBLEM = LocalProblem.of(7000, 3, 0.02, 1e-4)
+
+
+def m_admm_rounds() -> list[baselines.Round]:
+    return baselines.penalty_rounds(7000, 3, 0.02, 1e-4, 12, penalty_growth=1.05, noise_growth=1.02)
+
+
+@pytest.mark.parametrize("noise", ["gamma", "gaussian"])
+@pytest.mark.parametrize("method", ["m-admm", "r-admm", "pvp"])
+@pytest.mark.parametrize("epsilon", [0.4, 3.0])
+def test_every_method_meets_its_target_from_below(
+    noise: Literal["gamma", "gaussian"], method: str, epsilon: float
+) -> None:
+    if method == "m-admm":
+        plans = baselines.plan_objective(m_admm_rounds(), "penalty-gamma", noise, epsilon, DELTA)
+    elif method == "r-admm":
+        rounds = baselines.linear_rounds(PROBLEM, 10)
+        plans = baselines.plan_objective(rounds, "linear-gamma", noise, epsilon, DELTA)
+    else:
+        plans = baselines.plan_primal(baselines.linear_rounds(PROBLEM, 10), noise, epsilon, DELTA)
+    spent = account([plan.charge for plan in plans], DELTA).proven_epsilon
+    assert spent is not None
+    assert epsilon - 1e-4 <= spent <= epsilon
+
+
+def test_m_admms_noise_and_penalty_follow_their_schedules_and_its_loss_the_text() -> None:
+    plans = baselines.plan_objective(m_admm_rounds(), "penalty-gamma", "gamma", 3.0, DELTA)
+    total = np.zeros_like(ORDERS)
+    claimed = 0.0
+    for t, plan in enumerate(plans):
+        alpha, eta = plans[0].scale * 1.02**t, 0.02 * 1.05**t
+        assert plan.scale == pytest.approx(alpha)
+        mu = 1e-4 + 2 * eta * 3
+        total = total + curves.pure(ORDERS, alpha / (eta * 3 * 7000) + math.log1p(0.25 / (7000 * mu)))
+        total = total + ORDERS * (2 * plan.tolerance / mu) ** 2 / (2 * plan.output_sigma**2)
+        claimed += (1.4 * 0.25 + alpha) / (eta * 3 * 7000)
+    spent = account([plan.charge for plan in plans], DELTA)
+    assert spent.proven_epsilon == pytest.approx(curves.epsilon(total, DELTA), abs=1e-9)
+    assert spent.claimed_epsilon == pytest.approx(claimed)
+
+
+def test_r_admms_loss_is_that_of_the_text() -> None:
+    plans = baselines.plan_objective(baselines.linear_rounds(PROBLEM, 10), "linear-gamma", "gamma", 1.0, DELTA)
+    alpha, mu = plans[0].scale, PROBLEM.curvature
+    spent = account([plan.charge for plan in plans], DELTA)
+    assert spent.claimed_epsilon == pytest.approx(10 * (2 / 7000) * (1.4 * 0.25 / mu + alpha))
+    one = curves.pure(ORDERS, 2 * alpha / 7000 + math.log1p(0.25 / (7000 * mu)))
+    output = ORDERS * (2 * plans[0].tolerance / mu) ** 2 / (2 * plans[0].output_sigma ** 2)
+    assert spent.proven_epsilon == pytest.approx(curves.epsilon(10 * (one + output), DELTA), abs=1e-9)
+
+
+def test_a_target_can_be_met_in_the_papers_own_accounting() -> None:
+    plans = baselines.plan_objective(m_admm_rounds(), "penalty-gamma", "gamma", 3.0, DELTA, basis="claimed")
+    spent = account([plan.charge for plan in plans], DELTA)
+    assert spent.claimed_epsilon == pytest.approx(3.0, abs=1e-4)
+    assert spent.claimed_epsilon <= 3.0
+
+
+def test_the_output_noise_of_gamma_rounds_is_negligible() -> None:
+    [plan] = baselines.plan_objective(baselines.linear_rounds(PROBLEM, 1), "linear-gamma", "gamma", 1.0, DELTA)
+    # The norm of n is d/α, of its effect on the model d/(αμ); the output noise has √d σ2.
+    assert plan.output_sigma < 0.02 / (plan.scale * PROBLEM.curvature)
+
+
+def test_primal_noise_covers_the_solvers_tolerance() -> None:
+    rounds = baselines.linear_rounds(PROBLEM, 5)
+    for tolerance in (0.0, 1e-3):
+        [plan, *_] = baselines.plan_primal(rounds, "gaussian", 1.0, DELTA, tolerance=tolerance)
+        shift = (2 / 7000 + 2 * tolerance) / PROBLEM.curvature
+        assert curves.epsilon(5 * curves.gaussian(ORDERS, shift, plan.scale), DELTA) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_pdmls_primal_noise_loses_geometrically() -> None:
+    """Erratum 10: ρ_T = (Δ²/2V²) Σ ρ^−(t−1) with Δ = 2L(e^ε+1)/((e^ε−1) m (a/n + 2βV))."""
+    label, v, decay = 1.0, 0.05, 0.8
+    problem = baselines.pdml_problem(LocalProblem(500, 0.3), label)
+    plans = baselines.pdml_rounds(problem, v, decay, 10, tolerance=0.0)
+    delta_w = 2 * (math.e + 1) / ((math.e - 1) * 500 * 0.3)
+    rho = delta_w**2 / (2 * v**2) * sum(decay**-t for t in range(10))
+    charges = [baselines.pdml_label_charge(label), *(plan.charge for plan in plans)]
+    spent = account(charges, DELTA)
+    assert spent.proven_epsilon == pytest.approx(curves.epsilon(rho * ORDERS, DELTA))
+    assert spent.label_epsilon == label
+    assert "labels against everybody" in spent.basis
+
+
+def test_dp_admm_pays_for_replacing_a_row() -> None:
+    """Erratum 9: the paper's own σ, which claims ε, costs far more when a row is replaced."""
+    sigma = paper.dp_admm_sigma(1.0, 1e-3, 50, 20_000)
+    spent = account([baselines.gradient_round(20_000, 1.0, sigma).charge] * 50, 1e-3)
+    assert spent.claimed_epsilon == pytest.approx(1.0, abs=1e-3)
+    assert spent.proven_epsilon is not None
+    assert spent.proven_epsilon > 1.6
+    plan = baselines.plan_gradient(20_000, 1.0, 50, 1.0, 1e-3)
+    proven = account([plan.charge] * 50, 1e-3).proven_epsilon
+    assert proven == pytest.approx(1.0, abs=1e-4)
+    assert proven <= 1.0
+
+
+def test_a_target_that_no_noise_meets_is_refused() -> None:
+    tiny = baselines.linear_rounds(LocalProblem.of(10, 1, 0.01, 0.0), 30)
+    with pytest.raises(BudgetError, match=r"the curvature part, log\(1\+κ\) a round, alone costs ε = "):
+        baselines.plan_objective(tiny, "linear-gamma", "gamma", 1.0, DELTA)
+    with pytest.raises(BudgetError, match="without neighbours"):
+        baselines.penalty_rounds(100, 0, 0.5, 0.1, 3)
+    with pytest.raises(BudgetError, match="curvature part"):
+        baselines.plan_objective(tiny, "linear-gamma", "gaussian", 1.0, DELTA)
+
+
+def test_pdmls_first_noise_can_be_chosen_for_a_target() -> None:
+    problem = baselines.pdml_problem(LocalProblem(500, 0.3), 1.0)
+    plans = baselines.plan_pdml(problem, 0.8, 10, 2.0, DELTA)
+    assert [plan.scale / plans[0].scale for plan in plans] == pytest.approx([0.8 ** (t / 2) for t in range(10)])
+    spent = account([plan.charge for plan in plans], DELTA).proven_epsilon
+    assert spent == pytest.approx(2.0, abs=1e-4)
+    assert spent <= 2.0
+
+
+def test_noise_that_the_user_names_costs_what_it_costs() -> None:
+    rounds = baselines.linear_rounds(PROBLEM, 10)
+    met = baselines.plan_objective(rounds, "linear-gamma", "gamma", 1.0, DELTA)
+    assert baselines.objective_rounds(rounds, "linear-gamma", "gamma", 1.0 / met[0].scale) == met
+    primal = baselines.plan_primal(rounds, "gaussian", 1.0, DELTA)
+    assert baselines.primal_rounds(rounds, "gaussian", primal[0].scale) == primal

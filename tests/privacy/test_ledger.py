@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simnet.errors import BudgetError, LogError
+from simnet.privacy import curves, proven, zcdp
+from simnet.privacy.curves import ORDERS
+from simnet.privacy.ledger import Account, Charge, Ledger, account, network, parts
+from simnet.privacy.problem import LocalProblem
+
+DELTA = 1e-4
+PROBLEM = LocalProblem.of(7000, 2, 0.01, 1e-4)
+
+
+def gradient(sigma: float, kind: str = "release", times: int = 1) -> Charge:
+    return Charge.of("noisy-gradient", {"rows": 100, "gradient_bound": 1.0, "sigma": sigma}, kind, times)
+
+
+def test_what_a_gaussian_release_costs_is_what_dp_accounting_says() -> None:
+    from dp_accounting import GaussianDpEvent, rdp
+
+    spent = account([gradient(0.5)] * 7, DELTA)
+    # Replacing one of 100 rows moves the mean gradient by 2/100: noise multiplier 25.
+    theirs = rdp.RdpAccountant().compose(GaussianDpEvent(25.0), 7).get_epsilon(DELTA)
+    assert spent.proven_epsilon == pytest.approx(theirs, abs=1e-3)
+    assert spent.claimed_epsilon == pytest.approx(zcdp.epsilon_of(7 * 0.5 * (0.01 / 0.5) ** 2, DELTA))
+    assert spent.basis == "Gaussian noise on the gradient; Rényi composition"
+
+
+def test_a_charge_survives_json() -> None:
+    plan = proven.plan_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
+    for charge in (*plan.opening, plan.release):
+        assert Charge.from_json(json.loads(json.dumps(charge.to_json()))) == charge
+
+
+def test_an_account_needs_nothing_but_the_charges_of_a_log() -> None:
+    plan = proven.plan_pp(PROBLEM, 0.5, DELTA, 30)
+    log = [json.dumps(plan.release.to_json()) for _ in range(30)]
+    read = account((Charge.from_json(json.loads(line)) for line in log), DELTA)
+    assert read.proven_epsilon == plan.epsilon
+
+
+def test_a_test_pays_in_advance_and_its_releases_are_free_until_they_are_used_up() -> None:
+    plan = proven.plan_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
+    before = account(plan.opening, DELTA)
+    assert before.proven_epsilon == plan.epsilon
+    for made in (1, 14, 15):
+        assert account((*plan.opening, *[plan.release] * made), DELTA).proven_epsilon == plan.epsilon
+    beyond = account((*plan.opening, *[plan.release] * 16), DELTA).proven_epsilon
+    assert beyond is not None
+    assert beyond > plan.epsilon
+
+
+def test_a_ledger_stops_before_it_goes_over() -> None:
+    plan = proven.plan_pp(PROBLEM, 0.5, DELTA, 30)
+    ledger = Ledger(DELTA, 0.5)
+    for _ in range(30):
+        assert not ledger.would_exceed(plan.release)
+        ledger.spend(plan.release)
+    assert ledger.would_exceed(plan.release)
+    with pytest.raises(BudgetError, match=r"would go over the budget of ε = 0\.5"):
+        ledger.spend(plan.release)
+    spent = ledger.account().proven_epsilon
+    assert spent is not None
+    assert 0.5 - 1e-4 < spent <= 0.5
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.2, 0.5, 1.0, 3.0]), st.integers(1, 4)), max_size=25))
+@settings(max_examples=50, deadline=None)
+def test_no_sequence_of_charges_gets_a_ledger_over_its_budget(wishes: list[tuple[float, int]]) -> None:
+    ledger, refused = Ledger(DELTA, 0.8), False
+    for sigma, times in wishes:
+        charge = gradient(sigma, times=times)
+        if ledger.would_exceed(charge):
+            refused = True
+        else:
+            ledger.spend(charge)
+        spent = ledger.account().proven_epsilon
+        assert spent is not None
+        assert spent <= 0.8
+    everything = account([gradient(sigma, times=times) for sigma, times in wishes], DELTA).proven_epsilon
+    assert everything is not None
+    assert refused == (everything > 0.8)
+
+
+def test_charges_are_made_together_or_not_at_all() -> None:
+    ledger = Ledger(DELTA, 0.3)
+    with pytest.raises(BudgetError):
+        ledger.spend(gradient(1.0), gradient(0.01))
+    assert ledger.account() == Account(0.0, 0.0, "nothing was released")
+
+
+@given(st.lists(st.sampled_from([0.3, 0.7, 2.0]), min_size=1, max_size=12), st.randoms(use_true_random=False))
+@settings(max_examples=30, deadline=None)
+def test_the_order_of_charges_does_not_matter(sigmas: list[float], random: object) -> None:
+    shuffled = list(sigmas)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    one, other = (account([gradient(s) for s in order], DELTA) for order in (sigmas, shuffled))
+    assert one.proven_epsilon == pytest.approx(other.proven_epsilon, rel=1e-12)
+    assert one.claimed_epsilon == pytest.approx(other.claimed_epsilon, rel=1e-12)
+
+
+def test_a_model_without_noise_has_no_finite_epsilon() -> None:
+    spent = account([Charge.of("bare-model", {})], DELTA)
+    assert (spent.claimed_epsilon, spent.proven_epsilon) == (None, None)
+    assert Ledger(DELTA, 100.0).would_exceed(Charge.of("bare-model", {}))
+    assert not Ledger(DELTA).would_exceed(Charge.of("bare-model", {}))
+
+
+def test_an_uncertified_minimiser_without_output_noise_is_not_private() -> None:
+    numbers = {"rows": 100, "curvature": 1.0, "lipschitz": 1.0, "smoothness": 0.25, "weight": 1.0, "rate": 1.0}
+    numbers |= {"noise_weight": 1.0, "tolerance": 1e-12, "output_sigma": 0.0}
+    spent = account([Charge.of("linear-gamma", numbers)], DELTA)
+    assert spent.proven_epsilon is None
+    assert spent.claimed_epsilon is not None
+
+
+def test_the_network_is_as_private_as_its_worst_agent() -> None:
+    accounts = [Account(1.0, 0.5, "a; b"), Account(0.2, 0.9, "b; c")]
+    assert network(accounts) == Account(1.0, 0.9, "a; b; c")
+    assert network([*accounts, Account(None, 0.1, "d")]).claimed_epsilon is None
+
+
+def test_labels_and_rows_of_a_reported_data_set_have_separate_guarantees() -> None:
+    label = Charge.of("reported-label", {"label_epsilon": 0.7})
+    numbers = {"rows": 100, "curvature": 1.0, "lipschitz": 1.0, "smoothness": 0.25, "weight": 1.0}
+    model = Charge.of("reported-primal", numbers | {"sigma": 0.5, "tolerance": 0.0})
+    spent = account([label, model, model], DELTA)
+    assert spent.label_epsilon == 0.7
+    assert spent.claimed_epsilon == 0.7
+    assert spent.proven_epsilon == curves.epsilon(2 * curves.gaussian(ORDERS, 0.02, 0.5), DELTA)
+
+
+def test_parts_show_what_each_mechanism_costs_alone() -> None:
+    plan = proven.plan_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
+    (test, once, test_epsilon), (release, often, release_epsilon) = parts(plan.opening, DELTA)
+    assert (once, often) == (1, 15)
+    assert "sparse vector" in test
+    assert "objective perturbation" in release
+    assert test_epsilon is not None
+    assert release_epsilon is not None
+    assert max(test_epsilon, release_epsilon) < plan.epsilon < test_epsilon + release_epsilon
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ({"mechanism": "magic", "parameters": {}, "kind": "release", "times": 1}, "'magic' is not a mechanism"),
+        ({"mechanism": "noisy-gradient", "parameters": {}, "kind": "release", "times": 1}, "needs gradient_bound"),
+        ({"mechanism": "bare-model", "parameters": {"x": 1.0}, "kind": "release", "times": 1}, "no parameter x"),
+        ({"mechanism": "bare-model", "parameters": {}, "kind": "gift", "times": 1}, "a test or a release"),
+        ({"mechanism": "bare-model", "parameters": {}, "kind": "release", "times": 0}, "at least one use"),
+        ({"mechanism": "bare-model"}, "not a charge"),
+    ],
+)
+def test_a_charge_that_makes_no_sense_is_refused(value: dict[str, object], complaint: str) -> None:
+    with pytest.raises((BudgetError, LogError), match=complaint):
+        Charge.from_json(value)
+
+
+@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])
+def test_a_charge_with_impossible_numbers_is_refused(bad: float) -> None:
+    with pytest.raises(BudgetError, match="finite and not negative"):
+        gradient(bad)
+
+
+def test_agents_with_equal_charges_are_priced_once() -> None:
+    from simnet.privacy.ledger import _account, _after
+
+    charges = [gradient(1.0 + t) for t in range(10)]
+    ledgers = [Ledger(DELTA, 5.0) for _ in range(2_000)]
+    states, prices = _after.cache_info().misses, _account.cache_info().misses
+    for charge in charges:
+        for ledger in ledgers:
+            ledger.spend(charge)
+        worst = network(ledger.account() for ledger in ledgers)
+    assert worst == account(charges, DELTA)
+    assert _after.cache_info().misses - states <= 10
+    assert _account.cache_info().misses - prices <= 10
+
+
+def test_equal_charges_share_their_curve_and_nobody_can_change_it() -> None:
+    from simnet.privacy.ledger import _curve
+
+    curve = _curve(gradient(1.0).use)
+    assert curve is _curve(gradient(1.0).use)
+    with pytest.raises(ValueError, match="read-only"):
+        curve[0] = 0.0
+    assert np.all(np.diff(curve) > 0)

@@ -1,0 +1,139 @@
+"""The sparse vector technique: its distribution, its ε, and what redrawing the threshold does to it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+from scipy.optimize import brentq
+
+from simnet.privacy import curves
+from simnet.privacy.sparse_vector import SparseVector, split
+from simnet.streams import Streams
+
+Vector = npt.NDArray[np.float64]
+
+
+def outcomes(tests: int, cap: int) -> list[tuple[bool, ...]]:
+    """All answer sequences with at most `cap` positives and nothing but False after the last of them."""
+    return [o for o in itertools.product([False, True], repeat=tests) if sum(o) <= cap]
+
+
+def probabilities(
+    queries: Vector, cap: int, threshold_scale: float, query_scale: float
+) -> dict[tuple[bool, ...], float]:
+    """Exact probability of every outcome: one integral over the threshold noise, drawn once."""
+    z = np.linspace(-25.0 * threshold_scale, 25.0 * threshold_scale, 20001)
+    density = stats.laplace(scale=threshold_scale).pdf(z)
+    above = [stats.laplace(scale=query_scale).sf(z - q) for q in queries]
+    found = {}
+    for outcome in outcomes(len(queries), cap):
+        integrand, positives = density.copy(), 0
+        for answer, p in zip(outcome, above, strict=True):
+            if positives < cap:
+                integrand = integrand * (p if answer else 1.0 - p)
+            positives += answer
+        found[outcome] = float(np.trapezoid(integrand, z))
+    return found
+
+
+@pytest.mark.parametrize("cap", [1, 2, 3])
+def test_no_outcome_is_more_telling_than_epsilon(cap: int) -> None:
+    rng = Streams(1).generator("queries", cap)
+    epsilon1, epsilon2, worst = 0.4, 0.7, 0.0
+    scales = 1.0 / epsilon1, 2.0 * cap / epsilon2
+    for trial in range(30):
+        queries = rng.normal(0.0, 4.0, 5)
+        # The worst neighbours move some queries fully up and others fully down.
+        moves = rng.choice([-1.0, 1.0], 5) if trial % 2 else np.ones(5)
+        one = probabilities(queries, cap, *scales)
+        other = probabilities(queries + moves, cap, *scales)
+        assert sum(one.values()) == pytest.approx(1.0, abs=1e-5)
+        worst = max(worst, max(abs(math.log(one[o] / other[o])) for o in one))
+    assert worst <= epsilon1 + epsilon2 + 1e-6
+    assert worst > 0.4 * (epsilon1 + epsilon2)
+
+
+@pytest.mark.parametrize("redraw", [False, True])
+def test_answers_come_with_their_exact_probabilities(redraw: bool) -> None:
+    queries = np.array([0.5, -1.0, 2.0])
+    counts: dict[tuple[bool, ...], int] = dict.fromkeys(outcomes(3, 2), 0)
+    rng = Streams(2).generator("svt", redraw)
+    for _ in range(6000):
+        test = SparseVector(2, 0.25, 1.5, 2.5, redraw, rng)
+        counts[tuple(test.test(float(q)) for q in queries)] += 1
+    if redraw:
+        each = [difference_above(0.25 - q, 2.5, 1.5) for q in queries]
+        exact = {}
+        for o in counts:
+            p, positives = 1.0, 0
+            for answer, above in zip(o, each, strict=True):
+                p *= (above if answer else 1.0 - above) if positives < 2 else 1.0
+                positives += answer
+            exact[o] = p
+    else:
+        exact = probabilities(queries - 0.25, 2, 1.5, 2.5)
+    expected = np.array([exact[o] for o in counts])
+    assert stats.chisquare(list(counts.values()), 6000 * expected / expected.sum()).pvalue > 1e-3
+
+
+def test_after_the_last_positive_every_answer_is_no() -> None:
+    test = SparseVector(2, 0.0, 1e-6, 1e-6, False, Streams(3).generator("svt"))
+    assert [test.test(1.0), test.test(-1.0), test.exhausted, test.test(1.0), test.exhausted] == [
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert not any(test.test(1e9) for _ in range(100))
+    assert test.positives == 2
+
+
+def test_the_budget_is_split_where_the_comparison_is_least_noisy() -> None:
+    epsilon1, epsilon2 = split(1.0, 15)
+    assert epsilon1 + epsilon2 == pytest.approx(1.0)
+    assert epsilon2 / epsilon1 == pytest.approx(30 ** (2 / 3))
+
+    def variance(e1: float) -> float:
+        return 1 / e1**2 + (30 / (1 - e1)) ** 2
+
+    assert all(variance(epsilon1) <= variance(e) for e in np.linspace(0.01, 0.99, 99))
+
+
+def difference_above(x: float, query_scale: float, threshold_scale: float) -> float:
+    """P(Lap(a) − Lap(b) >= x) for a != b, by partial fractions of the characteristic function."""
+    a2, b2 = query_scale**2, threshold_scale**2
+    tail_a, tail_b = (0.5 * math.exp(-abs(x) / s) for s in (query_scale, threshold_scale))
+    tail = (a2 * tail_a - b2 * tail_b) / (a2 - b2)
+    return tail if x >= 0 else 1.0 - tail
+
+
+def redrawn_epsilon(tests: int, offset: float, delta: float, up: bool) -> float:
+    """ε at δ of "when was the first positive" with c = 1, ε1 = ε2 = 0.5, Δ = 1 and all queries moved by 1."""
+    p, q = (difference_above(offset - move, 4.0, 2.0) for move in ((1.0, 0.0) if up else (0.0, 1.0)))
+    k = np.arange(tests)
+    one, other = (np.append(s * (1 - s) ** k, (1 - s) ** tests) for s in (p, q))
+
+    def excess(epsilon: float) -> float:
+        return float(np.maximum(one - math.exp(epsilon) * other, 0.0).sum()) - delta
+
+    return float(brentq(excess, 0.0, 60.0))
+
+
+def test_redrawing_the_threshold_doubles_the_loss_that_the_theorem_states() -> None:
+    """Erratum 5: claimed ε1 + ε2 = 1; thirty tests with c = 1 really cost 1.99 at δ = 1e-4."""
+    worst = max(redrawn_epsilon(30, x, 1e-4, up) for x in np.linspace(-5, 40, 400) for up in (False, True))
+    assert worst == pytest.approx(1.99, abs=0.01)
+    ours = curves.epsilon(curves.redrawn_tests(curves.ORDERS, 1.0, 2.0, 4.0, 30), 1e-4)
+    assert ours >= worst
+
+
+def test_the_curve_of_redrawn_tests_is_never_below_what_they_cost() -> None:
+    for tests in (1, 3, 10):
+        worst = max(redrawn_epsilon(tests, x, 1e-6, up) for x in np.linspace(-5, 30, 100) for up in (False, True))
+        assert worst <= curves.epsilon(curves.redrawn_tests(curves.ORDERS, 1.0, 2.0, 4.0, tests), 1e-6)
