@@ -1,7 +1,8 @@
 """Rounding that makes model-derived numbers the same on every machine.
 
 Another BLAS or CPU changes the last bits of a matrix product. Eight significant digits are far above those bits and far
-below anything a study reports; magnitudes under 1e-12 are rounding noise themselves and become 0.
+below anything a study reports. A number that is small because larger ones cancel, like a residual or a drift, carries
+the noise of the larger ones: nothing is kept below 1e-12.
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ import numpy as np
 import numpy.typing as npt
 
 DIGITS = 8
-FLOOR = 1e-12
+PLACES = 12
 
 
 def sig(x: float) -> float:
-    """`x` to eight significant digits.
+    """`x` to eight significant digits, and to no more than twelve places.
 
     >>> sig(0.123456789123)
     0.12345679
-    >>> sig(3e-17)
+    >>> sig(4.39016882e-07)
+    4.39017e-07
+    >>> sig(-3e-17)
     0.0
     """
     if not math.isfinite(x):
         return x
-    return 0.0 if abs(x) < FLOOR else float(f"{x:.{DIGITS - 1}e}")
+    if abs(x) < 10.0 ** (DIGITS - PLACES):
+        return round(x, PLACES) + 0.0  # no negative zero
+    return float(f"{x:.{DIGITS - 1}e}")
 
 
 def pack(value: npt.NDArray[np.float64]) -> str:
@@ -52,7 +57,7 @@ def canonical_vector(text: str) -> bytes:
     largest = max(float(value.max()), -float(value.min()))
     if not math.isfinite(largest):
         return b"%d:%r" % (value.size, largest)
-    if largest < FLOOR:
+    if largest < 10.0**-PLACES:
         return b"%d:0" % value.size
     exponent = math.floor(math.log10(largest)) - (DIGITS - 1)
     counts = np.rint(value / 10.0**exponent).astype("<i4")

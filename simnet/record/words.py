@@ -26,6 +26,7 @@ _SENTENCES: Mapping[str, str] = {
     "privacy.spent": "agent {agent} paid for a {spent_on} in round {round}",
     "broadcast.sent": "agent {agent} broadcast in round {round}",
     "broadcast.skipped": "agent {agent} skipped round {round} ({reason})",
+    "reports.gathered": "the reports of agent {agent}'s rows were gathered",
     "message.sent": "agent {agent} sent message {message} to agent {peer} in round {round}",
     "message.delivered": "message {message} from agent {peer} reached agent {agent}",
     "message.lost": "message {message} from agent {agent} to agent {peer} was lost",
