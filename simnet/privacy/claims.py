@@ -53,14 +53,14 @@ def perturbed_minimiser(p: Parameters) -> Claim | None:
 
 
 def sparse_vector(p: Parameters) -> Claim:
-    """IPP-ADMM, Lemma 7: (ε1+ε2)²/2 with the scales cS/ε1 (S/ε1 if drawn once) and 2cS/ε2.
+    """IPP-ADMM, Lemma 7: (ε1+ε2)²/2 with the scales cS/ε1 and 2cS/ε2.
 
     S is 2C as Lemma 6 prints it, or 2C/m, which is what its proof shows once the mean is written out.
     """
     if p["threshold_scale"] == 0.0 or p["query_scale"] == 0.0:
         return Claim(rho=math.inf)
     sensitivity = 2.0 * p["clip"] / (1.0 if p["printed"] else p["rows"])
-    epsilon1 = (p["cap"] if p["redraw"] else 1.0) * sensitivity / p["threshold_scale"]
+    epsilon1 = p["cap"] * sensitivity / p["threshold_scale"]
     epsilon2 = 2.0 * p["cap"] * sensitivity / p["query_scale"]
     return Claim(rho=zcdp.pure_rho(epsilon1 + epsilon2))
 

@@ -199,7 +199,9 @@ MECHANISMS: dict[str, Mechanism] = {
     # r-admm's even rounds.
     "recycled": Mechanism("post-processing of what was released", frozenset(), _free, claims.nothing),
     # dp-admm's leaves with a trusted hub.
-    "trusted-upload": Mechanism("trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing),
+    "trusted-upload": Mechanism(
+        "trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing
+    ),
     # admm.
     "bare-model": Mechanism("no noise, no privacy", frozenset(), _infinite, claims.bare_model),
 }

@@ -114,9 +114,9 @@ def plan_ipp(
 ) -> PaperPlan:
     """IPP-ADMM, Algorithm 2: a release only if the sparse vector test on the perturbed minimiser passes.
 
-    With S = 2C ("printed") or 2C/m ("per-row") the query has noise Lap(2cS/ε2) and the threshold Lap(cS/ε1), redrawn in
-    every round; drawn once it has Lap(S/ε1), as in the theorem that the paper cites. `regularised` queries contain the
-    regulariser's term, as f_i does; it has no bounded sensitivity, so nothing can be proven of them.
+    With S = 2C ("printed") or 2C/m ("per-row") the query has noise Lap(2cS/ε2) and the threshold Lap(cS/ε1), drawn
+    once or redrawn in every round; once, Lap(S/ε1) would do by the theorem that the paper cites. `regularised` queries
+    contain the regulariser's term, as f_i does; it has no bounded sensitivity, so nothing can be proven of them.
     """
     if budget.rho_test == 0.0:
         raise BudgetError("test_share = 0: ipp-admm tests before it releases, and the test needs a share above 0")
@@ -128,7 +128,7 @@ def plan_ipp(
         cap=cap,
         epsilon1=epsilon1,
         epsilon2=epsilon2,
-        threshold_scale=(cap if redraw else 1.0) * shift / epsilon1,
+        threshold_scale=cap * shift / epsilon1,
         query_scale=2.0 * cap * shift / epsilon2,
         redraw=redraw,
         shared_noise=True,
