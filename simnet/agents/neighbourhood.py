@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from simnet.algorithms.peer import Parts
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A neighbour's value and the round that the neighbour released it in; round 0 is the common start."""
-
-    peer: int
-    round: int
-    parts: Parts
+from simnet.algorithms.peer import Known, Parts
 
 
 class Neighbourhood:
@@ -29,9 +19,10 @@ class Neighbourhood:
         self.peers = tuple(peers)
         self._aligned = aligned
         self._now = {peer: Known(peer, 0, initial) for peer in peers}
-        self._ahead: dict[int, dict[int, Known]] = {peer: {} for peer in peers}
+        self._ahead: dict[int, dict[int, Parts]] = {peer: {} for peer in peers}
         self._heard = dict.fromkeys(peers, 0)
         self._round = 0
+        self._unread: set[int] = set()
 
     def hear(self, peer: int, round: int, parts: Parts | None) -> None:
         """A message from `peer` about its `round`: a value, or None for a notice that there is none."""
@@ -40,22 +31,33 @@ class Neighbourhood:
         if parts is None:
             return
         if self._aligned and round > self._round:
-            self._ahead[peer][round] = Known(peer, round, parts)
+            self._ahead[peer][round] = parts
         elif round > self._now[peer].round:
-            self._now[peer] = Known(peer, round, parts)
+            self._take(peer, round, parts)
 
     def enter(self, round: int) -> None:
         """The agent begins `round`: values that waited for it come into force."""
         self._round = round
         if self._aligned:
             for peer, ahead in self._ahead.items():
-                if known := ahead.pop(round, None):
-                    self._now[peer] = known
+                if parts := ahead.pop(round, None):
+                    self._take(peer, round, parts)
 
     def missing(self, round: int) -> int:
         """How many neighbours have not been heard of since before `round`."""
         return sum(heard < round for heard in self._heard.values())
 
-    def values(self) -> Iterator[Known]:
+    @property
+    def known(self) -> list[Known]:
         """What is known now, neighbour by neighbour."""
-        return (self._now[peer] for peer in self.peers)
+        return [self._now[peer] for peer in self.peers]
+
+    def read(self) -> list[Known]:
+        """What is known now, for use: from here on it is old news."""
+        self._unread.clear()
+        return self.known
+
+    def _take(self, peer: int, round: int, parts: Parts) -> None:
+        """The newest value, with what it replaces if that has not been read."""
+        self._now[peer] = Known(peer, round, parts, self._now[peer] if peer in self._unread else None)
+        self._unread.add(peer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from simnet.algorithms.peer import Parts, Vector
@@ -35,12 +35,23 @@ class Port(Protocol):
         """Let the time pass that local work takes; everyone else's round ends first at the same instant."""
         ...
 
-    def encode(self, parts: Parts) -> tuple[bytes, Parts]:
-        """A payload, and what its receivers will decode from it."""
+    def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
+        """A payload, and what its receivers will decode from it.
+
+        `accompany` is called once with the model as it will be decoded, and says what else goes into the payload.
+        """
         ...
 
     def broadcast(self, round: int, payload: bytes) -> None:
         """Send a value to every neighbour."""
+        ...
+
+    def seal(self, peer: int, parts: Parts) -> bytes:
+        """A payload for one neighbour alone."""
+        ...
+
+    def post(self, round: int, payloads: Mapping[int, bytes]) -> None:
+        """Send each neighbour a value of its own."""
         ...
 
     def notify(self, round: int) -> None:

@@ -5,8 +5,6 @@ It reads like the papers' pseudocode, and everything that it does to the outside
 
 from __future__ import annotations
 
-import numpy as np
-
 from simnet.agents.neighbourhood import Neighbourhood
 from simnet.agents.pacing import Pacing
 from simnet.agents.port import Port
@@ -27,23 +25,27 @@ async def run_agent(
         await port.compute(proposal.gradients)
         residual = sig(proposal.residual) if private else None
         port.emit(events.SolveFinished(me, t, proposal.gradients, residual))
-        sent = _release(t, proposal, port, ledger, private=private)
+        sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
         if sent is None and pacing.notices:
             port.notify(t)
         neighbourhood.enter(t)
         await pacing.settle(t, port, neighbourhood)
-        known = list(neighbourhood.values())
+        known = neighbourhood.read()
         for value in known:
             port.emit(events.ValueUsed(me, t, value.peer, max(0, t - value.round)))
-        peer.absorb(t, sent, [value.parts for value in known])
+        peer.absorb(t, sent, known)
         port.emit(events.DualUpdated(me, t))
         port.finished(t, peer.theta, peer.dual)
 
 
-def _release(t: int, proposal: Proposal, port: Port, ledger: Ledger, *, private: bool) -> Parts | None:
+def release(
+    t: int, proposal: Proposal, peer: Peer, port: Port, neighbourhood: Neighbourhood, ledger: Ledger, *, private: bool
+) -> Parts | None:
     """Charge the ledger, then let the proposal out if it is worth it and paid for; what the neighbours will decode."""
     me = port.agent
-    if ledger.would_exceed(*proposal.charges):
+    refused = ledger.would_exceed(*proposal.charges)
+    peer.settled(accepted=not refused)
+    if refused:
         port.emit(events.BroadcastSkipped(me, t, "budget"))
         return None
     ledger.spend(*proposal.charges)
@@ -56,8 +58,16 @@ def _release(t: int, proposal: Proposal, port: Port, ledger: Ledger, *, private:
         assert proposal.skipped is not None
         port.emit(events.BroadcastSkipped(me, t, proposal.skipped))
         return None
-    payload, sent = port.encode(proposal.release)
-    port.emit(events.ReleaseMade(me, t, pack(np.concatenate(sent))))
+    model = proposal.release[0]
+    letters = peer.letters(model, port.neighbours)
+    if letters is not None:
+        payloads = {neighbour: port.seal(neighbour, parts) for neighbour, parts in letters.items()}
+        port.emit(events.ReleaseMade(me, t, pack(model)))
+        port.emit(events.BroadcastSent(me, t, max(map(len, payloads.values()), default=0)))
+        port.post(t, payloads)
+        return proposal.release
+    payload, sent = port.encode(model, lambda decoded: peer.accompany(t, decoded, neighbourhood.known))
+    port.emit(events.ReleaseMade(me, t, pack(sent[0])))
     port.emit(events.BroadcastSent(me, t, len(payload)))
     port.broadcast(t, payload)
     return sent

@@ -7,16 +7,18 @@ Private ADMM Based Distributed Machine Learning" (CIKM 2020), equations (3) and 
     λ_i ← λ_i + (η/2) Σ_j (θ_i − θ_j)
 
 The penalty expands to ½·2ηV|θ|² − η Σ_j (θ_i + θ_j)·θ plus a constant, so a local problem is the objective with a
-linear and a quadratic term, and its curvature is at least μ = λ̂/N + 2ηV.
+linear and a quadratic term, and its curvature is at least μ = λ̂/N + 2ηV. How λ_i is kept, and with it the linear term,
+is the business of `simnet.algorithms.duals`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from simnet.algorithms.peer import Parts, Proposal, Vector
+from simnet.algorithms.duals import Duals, NodeDuals, constant
+from simnet.algorithms.peer import Known, Parts, Proposal, Vector
 from simnet.learning.objective import LocalObjective
 from simnet.learning.solver import Solution, Solver
 from simnet.privacy.ledger import Charge
@@ -28,16 +30,21 @@ UNPROTECTED = Charge.of("bare-model", {})
 class AdmmPeer:
     """Equations (3) and (4) for one agent with `degree` neighbours."""
 
-    def __init__(self, objective: LocalObjective, *, degree: int, eta: float, tolerance: float) -> None:
+    def __init__(
+        self, objective: LocalObjective, *, degree: int, eta: float, tolerance: float, duals: Duals | None = None
+    ) -> None:
         self.objective = objective
         self.eta = eta
         self.tolerance = tolerance
         self.degree = degree
+        self.duals = duals or NodeDuals(objective.features, degree, constant(eta))
         self.theta: Vector = np.zeros(objective.features)
-        self.dual: Vector = np.zeros(objective.features)
-        self._known_sum: Vector = np.zeros(objective.features)
         self._solver = Solver(objective)
         self._start: Vector = self.theta
+
+    @property
+    def dual(self) -> Vector:
+        return self.duals.dual
 
     def initial(self) -> Parts:
         return (np.zeros(self.objective.features),)
@@ -46,15 +53,23 @@ class AdmmPeer:
         solution = self.minimise()
         return Proposal((solution.theta,), solution.gradients, solution.gradient_norm, (UNPROTECTED,))
 
-    def absorb(self, t: int, sent: Parts | None, known: Sequence[Parts]) -> None:
+    def settled(self, *, accepted: bool) -> None:
+        """Nothing here depends on it: a refused release was never made."""
+
+    def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
+        return self.duals.accompany(t, model, known)
+
+    def letters(self, model: Vector, neighbours: Iterable[int]) -> Mapping[int, Parts] | None:
+        return self.duals.letters(model, neighbours)
+
+    def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
         if sent is not None:
             self.theta = sent[0]
-        self._known_sum = np.sum([parts[0] for parts in known], axis=0)
-        self.dual = self.dual + (self.eta / 2) * (self.degree * self.theta - self._known_sum)
+        self.duals.absorb(t, self.theta, sent, known)
 
     def minimise(self, perturbation: Vector | None = None) -> Solution:
         """The local problem's approximate minimiser, with `perturbation`·θ added to the objective."""
-        linear = 2 * self.dual - self.eta * (self.degree * self.theta + self._known_sum)
+        linear = self.duals.linear(self.theta, self.eta)
         if perturbation is not None:
             linear += perturbation
         solution = self._solver.solve(linear, 2 * self.eta * self.degree, self._start, self.tolerance)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from simnet.algorithms.duals import Duals
 from simnet.algorithms.peer import Proposal, Test, Vector
 from simnet.algorithms.pp_admm import Perturbation, PpAdmmPeer
 from simnet.learning.objective import LocalObjective
@@ -24,7 +25,8 @@ class IppAdmmPeer(PpAdmmPeer):
     """Algorithm 2 for one agent.
 
     With `shared_noise` (the paper) the tested point is the perturbed minimiser that would be released. Without it the
-    test sees the noise-free minimiser, and a release draws fresh noise: the form whose privacy is proven.
+    test sees the noise-free minimiser, and a release draws fresh noise: the form whose privacy is proven. With
+    `regularised` (the paper) the query contains the regulariser's term, whose sensitivity nothing bounds.
     """
 
     def __init__(
@@ -39,22 +41,28 @@ class IppAdmmPeer(PpAdmmPeer):
         opening: tuple[Charge, ...],
         clip: float,
         shared_noise: bool,
+        regularised: bool,
+        duals: Duals | None = None,
     ) -> None:
-        super().__init__(objective, degree=degree, eta=eta, tolerance=tolerance, perturbation=perturbation)
+        super().__init__(objective, degree=degree, eta=eta, tolerance=tolerance, perturbation=perturbation, duals=duals)
         self._test = test
         self._unpaid = opening
+        self._muted = False
         self._clip = clip
         self._shared_noise = shared_noise
+        self._regularised = regularised
+        self._measured: Vector | None = None
+        self._loss = 0.0
 
     def propose(self, t: int) -> Proposal:
-        if self._test.exhausted:
+        if self._test.exhausted or self._muted:
             return Proposal(None, 0, 0.0, skipped="exhausted")
         b1, b2 = self.perturbation.draw(self.objective.features)
         candidate = self.minimise(b1 if self._shared_noise else None)
         gradients = candidate.gradients
         query = self.improvement(candidate.theta)
         test = Test(self._test.test(query), query)
-        charges, self._unpaid = self._unpaid, ()
+        charges = self._unpaid
         if not test.passed:
             return Proposal(None, gradients, candidate.gradient_norm, charges, test, "test")
         if not self._shared_noise:
@@ -63,14 +71,19 @@ class IppAdmmPeer(PpAdmmPeer):
         charges += (self.perturbation.charge,)
         return Proposal((candidate.theta + b2,), gradients, candidate.gradient_norm, charges, test)
 
-    def improvement(self, candidate: Vector) -> float:
-        """Clip[f_i(θ_i) − f_i(θ̂)]: mean clipped loss, and under the paper's accounting the regulariser too.
+    def settled(self, *, accepted: bool) -> None:
+        """A test that was never paid for is never asked again."""
+        self._muted = self._muted or not accepted
+        self._unpaid = ()
 
-        The regulariser's part is unbounded in θ̂, so the proven test leaves it out.
-        """
-        before = np.minimum(self.objective.row_losses(self.theta), self._clip).mean()
-        after = np.minimum(self.objective.row_losses(candidate), self._clip).mean()
-        gain = float(before - after)
-        if self._shared_noise:
+    def improvement(self, candidate: Vector) -> float:
+        """Clip[f_i(θ_i) − f_i(θ̂)]."""
+        if self._measured is not self.theta:  # after a skip θ_i is the same vector, and so is its loss
+            self._measured, self._loss = self.theta, self._clipped_loss(self.theta)
+        gain = self._loss - self._clipped_loss(candidate)
+        if self._regularised:
             gain += self.objective.regulariser / 2 * float(self.theta @ self.theta - candidate @ candidate)
         return gain
+
+    def _clipped_loss(self, theta: Vector) -> float:
+        return float(np.minimum(self.objective.row_losses(theta), self._clip).mean())

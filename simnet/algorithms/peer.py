@@ -6,12 +6,13 @@ network and no log. The agent program drives it, one round after another:
     proposal = peer.propose(t)              solve, perhaps test, perhaps perturb
     peer.absorb(t, sent, known)             dual update, with what was really sent and what is known of the neighbours
 
-A message carries `Parts`: a tuple of vectors whose first is the model; duals that survive loss add more.
+A message carries `Parts`: a tuple of vectors whose first is the model; duals that survive loss add more, or send each
+neighbour something of its own (`simnet.algorithms.duals`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -22,6 +23,28 @@ from simnet.privacy.ledger import Charge
 
 Vector = npt.NDArray[np.float64]
 Parts = tuple[Vector, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A neighbour's value and the round that the neighbour released it in; round 0 is the common start.
+
+    `before` is the value that this one replaced, if nobody had used it yet.
+    """
+
+    peer: int
+    round: int
+    parts: Parts
+    before: Known | None = None
+
+    def unread(self, round: int) -> list[Known]:
+        """The values of later rounds than `round`, oldest first."""
+        found: list[Known] = []
+        value: Known | None = self
+        while value is not None and value.round > round:
+            found.append(value)
+            value = value.before
+        return found[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +68,7 @@ class Proposal:
     residual: float
     charges: tuple[Charge, ...] = ()
     test: Test | None = None
-    skipped: Literal["test", "exhausted"] | None = None
+    skipped: Literal["test", "exhausted", "listening"] | None = None
 
 
 class Peer(Protocol):
@@ -69,6 +92,18 @@ class Peer(Protocol):
         """Round t's local work."""
         ...
 
-    def absorb(self, t: int, sent: Parts | None, known: Sequence[Parts]) -> None:
-        """Round t's dual update; `sent` is what the neighbours decode, None after a skip."""
+    def settled(self, *, accepted: bool) -> None:
+        """The ledger has taken the last proposal's charges, or refused them and let nothing out."""
+        ...
+
+    def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
+        """What round t's message carries beside the `model`, which is given as the neighbours decode it."""
+        ...
+
+    def letters(self, model: Vector, neighbours: Iterable[int]) -> Mapping[int, Parts] | None:
+        """What each neighbour alone is sent instead of the model; None if all are sent the same."""
+        ...
+
+    def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
+        """Round t's dual update; `sent` is what the neighbours decode (with letters: the model), None after a skip."""
         ...

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simnet.algorithms.admm import AdmmPeer
+from simnet.algorithms.duals import Duals
 from simnet.algorithms.peer import Proposal, Vector
 from simnet.learning.objective import LocalObjective
 from simnet.privacy.ledger import Charge
@@ -40,9 +41,16 @@ class PpAdmmPeer(AdmmPeer):
     """Algorithm 1 for one agent."""
 
     def __init__(
-        self, objective: LocalObjective, *, degree: int, eta: float, tolerance: float, perturbation: Perturbation
+        self,
+        objective: LocalObjective,
+        *,
+        degree: int,
+        eta: float,
+        tolerance: float,
+        perturbation: Perturbation,
+        duals: Duals | None = None,
     ) -> None:
-        super().__init__(objective, degree=degree, eta=eta, tolerance=tolerance)
+        super().__init__(objective, degree=degree, eta=eta, tolerance=tolerance, duals=duals)
         self.perturbation = perturbation
 
     def propose(self, t: int) -> Proposal:

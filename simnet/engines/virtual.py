@@ -21,8 +21,8 @@ from simnet.algorithms.peer import Parts, Vector
 from simnet.engines.scoreboard import Scoreboard
 from simnet.errors import SimnetError
 from simnet.network import frame
-from simnet.network.codec import Codec
 from simnet.network.link import Link
+from simnet.network.payload import Writer
 from simnet.record import events
 from simnet.record.bus import Bus
 
@@ -149,7 +149,7 @@ class VirtualPort:
         agent: int,
         neighbours: Sequence[int],
         neighbourhood: Neighbourhood,
-        codec: Codec,
+        writer: Writer,
         work_time: Callable[[int], float],
     ) -> None:
         self.agent = agent
@@ -157,7 +157,7 @@ class VirtualPort:
         self.emit = engine.emit
         self._engine = engine
         self._neighbourhood = neighbourhood
-        self._codec = codec
+        self._writer = writer
         self._work_time = work_time
         self._waiting: tuple[Signal, Callable[[], bool]] | None = None
 
@@ -168,12 +168,18 @@ class VirtualPort:
     async def compute(self, gradients: int) -> None:
         await Moment(self._engine.env, self.now + self._work_time(gradients), _NEW_WORK)
 
-    def encode(self, parts: Parts) -> tuple[bytes, Parts]:
-        payload = self._codec.encode(parts)
-        return payload, self._codec.decode(payload)
+    def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
+        return self._writer.model(model, accompany)
+
+    def seal(self, peer: int, parts: Parts) -> bytes:
+        return self._writer.letter(peer, parts)
 
     def broadcast(self, round: int, payload: bytes) -> None:
         self._engine.send(self.agent, self.neighbours, round, frame.Kind.VALUE, payload)
+
+    def post(self, round: int, payloads: Mapping[int, bytes]) -> None:
+        for peer, payload in payloads.items():
+            self._engine.send(self.agent, (peer,), round, frame.Kind.VALUE, payload)
 
     def notify(self, round: int) -> None:
         self._engine.send(self.agent, self.neighbours, round, frame.Kind.NOTICE, b"")
@@ -204,7 +210,7 @@ class VirtualPort:
     def receive(self, raw: bytes) -> None:
         """A frame arrived: the neighbourhood hears it, and whoever waits for it wakes."""
         arrived = frame.decode(raw)
-        parts = self._codec.decode(arrived.payload) if arrived.kind is frame.Kind.VALUE else None
+        parts = self._writer.decode(arrived.payload) if arrived.kind is frame.Kind.VALUE else None
         self._neighbourhood.hear(arrived.sender, arrived.round, parts)
         if self._waiting is not None and self._waiting[1]():
             self._wake(self._waiting[0], in_time=True)

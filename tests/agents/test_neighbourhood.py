@@ -12,7 +12,7 @@ def value(x: float) -> tuple[np.ndarray]:
 
 
 def known(neighbourhood: Neighbourhood) -> list[tuple[int, int, float]]:
-    return [(k.peer, k.round, float(k.parts[0][0])) for k in neighbourhood.values()]
+    return [(k.peer, k.round, float(k.parts[0][0])) for k in neighbourhood.known]
 
 
 def test_before_anything_is_heard_everyone_is_at_the_common_start():
