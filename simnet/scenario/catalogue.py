@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
-
 from pydantic import BaseModel
 
 from simnet.scenario import METHODS, Scenario
 from simnet.scenario.data import EMBEDDED, GENERATED, STORED
 from simnet.scenario.network import Link, Network
+from simnet.scenario.shape import place
 
 
 def catalogue() -> dict[str, dict[str, str]]:
@@ -26,14 +25,12 @@ def catalogue() -> dict[str, dict[str, str]]:
         "transports": _alternatives(Network, "transport"),
         "latencies": _alternatives(Link, "latency"),
         "losses": _alternatives(Link, "loss"),
-        "codecs": dict.fromkeys(get_args(Network.model_fields["codec"].annotation), ""),
+        "codecs": dict.fromkeys(place(Network.model_fields["codec"]).choices or (), ""),
     }
 
 
 def _alternatives(model: type[BaseModel], field: str) -> dict[str, str]:
-    annotation: Any = model.model_fields[field].annotation
-    found = [annotation] if isinstance(annotation, type) else get_args(annotation)
-    return {get_args(member.model_fields["kind"].annotation)[0]: _line(member) for member in found}
+    return {kind: _line(table) for kind, table in place(model.model_fields[field]).kinds.items()}
 
 
 def _line(model: type[BaseModel]) -> str:
