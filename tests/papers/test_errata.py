@@ -1,0 +1,107 @@
+"""The sizes of the papers' errors, as docs/errata.md states them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from simnet.privacy import curves, paper, zcdp
+from simnet.privacy.ledger import Charge, account
+from simnet.privacy.mechanisms import problem_parameters
+from simnet.privacy.problem import LocalProblem
+from simnet.privacy.sparse_vector import SparseVector
+
+ROWS, DELTA = 7000, 1e-4
+
+
+def plan(epsilon: float = 1.0, sensitivity: str = "per-row") -> paper.PaperPlan:
+    budget = paper.budget(epsilon, DELTA, 15, test_share=0.1)
+    problem = LocalProblem.of(ROWS, 2, 0.5, budget.regulariser_floor(ROWS))
+    return paper.plan_ipp(budget, problem, 30, 2.0, sensitivity=sensitivity)
+
+
+def test_1_approximate_privacy_gives_no_finite_zcdp():
+    """Publish the data with probability δ, nothing otherwise: (0, δ)-private, and D_a is infinite for every a > 1.
+
+    P = (δ on "x", 1 − δ on nothing), Q = (δ on "x'", 1 − δ on nothing): P is not absolutely continuous to Q.
+    """
+    delta = 1e-4
+    p, q = {"x": delta, "": 1 - delta}, {"x'": delta, "": 1 - delta}
+    total_variation = sum(max(0.0, p.get(o, 0.0) - q.get(o, 0.0)) for o in p.keys() | q.keys())
+    assert total_variation == delta
+    order = 1.5
+    with np.errstate(divide="ignore"):
+        moments = [mass**order * np.float64(q.get(outcome, 0.0)) ** (1 - order) for outcome, mass in p.items()]
+    assert math.isinf(sum(moments))
+
+
+def test_2_the_printed_floor_of_the_regulariser_is_a_misprint():
+    """With 2.8Nε_i1 instead of 2.8Nc1 the floor would not depend on ε."""
+    printed = {}
+    for epsilon in (0.5, 10.0):
+        budget = paper.budget(epsilon, DELTA, 30)
+        printed[epsilon] = 2.8 * budget.epsilon1 / ((budget.epsilon1 - budget.epsilon3) * ROWS)
+    assert printed[0.5] == pytest.approx(printed[10.0])
+    floors = [paper.budget(epsilon, DELTA, 30).regulariser_floor(ROWS) for epsilon in (0.5, 1.0, 10.0)]
+    assert floors == sorted(floors, reverse=True)
+    assert floors[1] == pytest.approx(0.0546, abs=2e-4)
+
+
+def test_3_the_output_noise_costs_four_times_what_it_is_priced_at():
+    tolerance, curvature, rho2 = 10**-3.5, 2.05, 1e-6
+    sigma2 = tolerance / (math.sqrt(2 * rho2) * curvature)
+    orders = np.array([2.0, 10.0])
+    assert curves.output(orders, tolerance, curvature, sigma2) == pytest.approx(orders * 4 * rho2)
+
+
+@pytest.mark.parametrize("query", [-0.5, 0.0, 0.5])
+def test_4_as_printed_the_test_is_a_coin_flip(query):
+    """Pass rate 0.500 whatever the query: the noise is 7,000 times what one row can move."""
+    test = plan(sensitivity="printed").test
+    rng = np.random.default_rng(11)
+    passes = [
+        SparseVector(1, 1e-3, test.threshold_scale, test.query_scale, True, rng).test(query) for _ in range(20_000)
+    ]
+    assert np.mean(passes) == pytest.approx(0.5, abs=4 * 0.5 / math.sqrt(20_000))
+
+
+def test_7_the_tested_noise_counts_in_every_round():
+    """Theorem 5 prices c objective perturbations; the tests look at all T of them."""
+    found = plan()
+    spent = account(
+        (*found.opening, Charge.of("selected-output", dict(found.release.parameters), "release", 15)), DELTA
+    )
+    assert spent.claimed_epsilon == pytest.approx(1.027, abs=2e-3)
+    # The query contains the regulariser, which nothing bounds: no finite ε at all.
+    assert spent.proven_epsilon is None
+
+
+def test_8_the_printed_conversion_overspends():
+    assert zcdp.epsilon_of(zcdp.printed_rho(10.0, DELTA), DELTA) == pytest.approx(12.7, abs=0.05)
+    assert zcdp.epsilon_of(zcdp.rho_of(10.0, DELTA), DELTA) == pytest.approx(10.0)
+
+
+def test_9_dp_admm_pays_for_removing_a_row_and_protects_replacing_one():
+    sigma = paper.dp_admm_sigma(1.0, 1e-3, 30, 35_000)
+    charge = Charge.of("noisy-gradient", {"rows": 35_000, "gradient_bound": 1.0, "sigma": sigma}, "release", 30)
+    spent = account([charge], 1e-3)
+    assert spent.claimed_epsilon <= 1.0 + 1e-9
+    assert spent.proven_epsilon > 1.5
+
+
+def test_10_pdmls_primal_noise_loses_geometrically():
+    problem = LocalProblem.of(500, 3, 0.1, 0.01)
+    losses = []
+    for rounds in (10, 20, 30):
+        charges = [
+            Charge.of(
+                "reported-primal",
+                problem_parameters(problem) | {"sigma": 0.5 * math.sqrt(0.8**t), "tolerance": 0.0},
+            )
+            for t in range(rounds)
+        ]
+        losses.append(account(charges, DELTA).proven_epsilon)
+    assert losses[1] > 3 * losses[0]
+    assert losses[2] > 3 * losses[1]
