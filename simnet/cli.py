@@ -91,6 +91,37 @@ def explain(file: File, sets: Set = None, seed: Seed = None, json: Json = False)
         show(*explain_tables(found))
 
 
+@app.command()
+def audit(
+    file: File,
+    runs: Annotated[int | None, typer.Option(help="Runs on each of the two data sets.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; default: one a core.")] = None,
+    sets: Set = None,
+    seed: Seed = None,
+    out: Annotated[Path, typer.Option(help="Where audits are kept.")] = Path("audits"),
+    json: Json = False,
+) -> None:
+    """Try to break a scenario's promise: what an eavesdropper learns of one row. Exit code 1 if it is broken."""
+    import os
+
+    from simnet.audit import audit as attack
+    from simnet.audit import load_audit
+    from simnet.audit.report import audit_table
+    from simnet.terminal import progress, show, show_json
+
+    changes = _changes(sets, seed) | ({} if runs is None else {"audit.runs": runs})
+    scenario, plan = load_audit(file, changes)
+    with progress(scenario.name, quiet=json) as tell:
+        result = attack(scenario, plan, workers=max(1, workers or os.cpu_count() or 1), progress=tell)
+    folder = result.store(out)
+    if json:
+        show_json(result.summary())
+    else:
+        show(audit_table(result))
+        typer.echo(f"audit folder: {folder}")
+    raise typer.Exit(1 if result.broken else 0)
+
+
 @app.command(name="list")
 def list_() -> None:
     """Every algorithm, topology, link model, pacing and codec."""
@@ -160,13 +191,19 @@ def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this ki
         export_csv(run, kind, sys.stdout)
 
 
-def _load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
-    from simnet.scenario import Scenario
+def _changes(sets: list[str] | None, seed: int | None) -> dict[str, Any]:
     from simnet.scenario.overrides import parse_override
 
     changes: dict[str, Any] = dict(parse_override(text) for text in sets or [])
     if seed is not None:
         changes["seed"] = seed
+    return changes
+
+
+def _load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
+    from simnet.scenario import Scenario
+
+    changes = _changes(sets, seed)
     scenario = Scenario.load(file)
     return scenario.with_(**changes) if changes else scenario
 

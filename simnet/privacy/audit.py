@@ -23,6 +23,8 @@ Table = npt.NDArray[np.float64]
 
 _THRESHOLDS = 200
 _LARGEST_EPSILON = 700.0
+_FARTHEST = 1e300
+"""Stands for infinite scores, which have no middle."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,9 @@ def _judge(event: _Event, first: Table, second: Table, delta: float, error: floa
 
 
 def _cuts(first: Vector, second: Vector) -> Vector:
-    """Thresholds worth trying: the scores themselves, thinned, with both ends kept."""
-    every = np.unique(np.concatenate([first, second]))
+    """Thresholds worth trying: half way between neighbouring scores, thinned, with both ends kept."""
+    scores = np.unique(np.clip(np.concatenate([first, second]), -_FARTHEST, _FARTHEST))
+    every = (scores[1:] + scores[:-1]) / 2 if len(scores) > 1 else scores
     if len(every) <= _THRESHOLDS:
         return every
     # The ends decide at small δ, so they are kept densely; the middle is thinned.

@@ -1,0 +1,40 @@
+"""An eavesdropper that tries to break the promise of a scenario.
+
+>>> from simnet import Scenario
+>>> from simnet.audit import Audit, audit
+>>> scenario = Scenario.of({"data": {"source": "synthetic"}, "algorithm": {"name": "pp-admm"}, "rounds": 1})
+>>> audit(scenario, Audit(runs=10)).broken
+False
+"""
+
+from __future__ import annotations
+
+from simnet.audit.promise import promise
+from simnet.audit.result import AuditResult
+from simnet.audit.trials import Progress, run_trials
+from simnet.privacy.audit import gaussian_shape, lower_bound
+from simnet.scenario import Scenario
+from simnet.scenario.audit import Audit, load_audit
+
+__all__ = ["Audit", "AuditResult", "audit", "load_audit"]
+
+
+def audit(
+    scenario: Scenario, plan: Audit | None = None, *, workers: int = 1, progress: Progress | None = None
+) -> AuditResult:
+    """Attack a scenario.
+
+    Args:
+        scenario: what is attacked.
+        plan: how; the [audit] section of a file.
+        workers: processes to spread the runs over; the result does not depend on it.
+        progress: told how many runs are done, of how many.
+    """
+    plan = plan or Audit()
+    trials = run_trials(scenario, plan, workers, progress)
+    delta = scenario.privacy.delta
+    bound = lower_bound(trials.first, trials.second, delta, plan.confidence)
+    # The score was chosen by every other run; the rest is for judging it.
+    first, second = (table[1::2, bound.column] for table in (trials.first, trials.second))
+    shape = gaussian_shape(first, second, delta, plan.confidence)
+    return AuditResult(scenario, plan, trials, promise(trials.charges, scenario, plan), bound, shape)

@@ -1,0 +1,147 @@
+"""Many runs of two worlds, each reduced to its scores; spread over processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from simnet import world
+from simnet.algorithms.admm import AdmmPeer
+from simnet.audit.canary import Pair, pair
+from simnet.audit.scores import score, score_tests
+from simnet.audit.transcript import Eavesdropper
+from simnet.privacy.ledger import Charge
+from simnet.privacy.plan import Plan
+from simnet.record.bus import Bus, Subscriber
+from simnet.record.events import DualUpdated, Event
+from simnet.scenario import Scenario
+from simnet.scenario.algorithm import IppAdmm
+from simnet.scenario.audit import Audit
+from simnet.simulate import play
+from simnet.streams import Streams
+
+Table = npt.NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+_CHUNK = 50
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The scores of all runs, one row a run and one column a name, and the victim's charges in the first run."""
+
+    names: tuple[str, ...]
+    first: Table
+    second: Table
+    charges: tuple[Charge, ...]
+
+
+def noise_seed(scenario: Scenario, side: int, run: int) -> int:
+    """The seed of the privacy noise in one run; every other stream keeps the scenario's seed."""
+    return int(Streams(scenario.seed).generator("audit", f"{side}/{run}").integers(2**53))
+
+
+def run_trials(scenario: Scenario, plan: Audit, workers: int, progress: Progress | None = None) -> Trials:
+    """All runs. The same scenario and plan give the same scores, whatever the number of workers."""
+    task = pickle.dumps((scenario, plan))
+    chunks = [(side, start) for side in (0, 1) for start in range(0, plan.runs, _CHUNK)]
+    scores: list[list[dict[str, float]]] = [[{}] * plan.runs, [{}] * plan.runs]
+    for finished, (side, start, found) in enumerate(_all(task, chunks, workers), 1):
+        scores[side][start : start + len(found)] = found
+        if progress is not None:
+            progress(min(finished * _CHUNK, 2 * plan.runs), 2 * plan.runs)
+    names = tuple(scores[0][0])
+    tables = [np.array([[each[name] for name in names] for each in side]) for side in scores]
+    charges = listen(_pair(task), 0, noise_seed(scenario, 0, 0)).charges
+    return Trials(names, tables[0], tables[1], tuple(charges))
+
+
+def _all(task: bytes, chunks: list[tuple[int, int]], workers: int) -> Iterator[tuple[int, int, list[dict[str, float]]]]:
+    if workers == 1:
+        yield from (_chunk(task, side, start) for side, start in chunks)
+        return
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        try:
+            for done in as_completed([pool.submit(_chunk, task, side, start) for side, start in chunks]):
+                yield done.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _chunk(task: bytes, side: int, start: int) -> tuple[int, int, list[dict[str, float]]]:
+    worlds = _pair(task)
+    scenario, plan = worlds.worlds[0].scenario, worlds.plan
+    with threadpool_limits(1):
+        runs = range(start, min(start + _CHUNK, plan.runs))
+        return side, start, [run_once(worlds, side, noise_seed(scenario, side, run)) for run in runs]
+
+
+@lru_cache(maxsize=1)
+def _pair(task: bytes) -> Pair:
+    """The worlds of a task, built once a process."""
+    return pair(*pickle.loads(task))
+
+
+def run_once(worlds: Pair, side: int, seed: int) -> dict[str, float]:
+    """Let one world happen with its own noise, and score what was heard."""
+    plan, built = worlds.plan, worlds.worlds[0]
+    heard = listen(worlds, side, seed)
+    spec, budget = built.scenario.algorithm, built.budgeting.plans[plan.victim]
+    test = budget.test if isinstance(budget, Plan) else None
+    threshold = spec.threshold if isinstance(spec, IppAdmm) else 0.0
+    first, second = (worlds.shadows(hypothesis)[plan.victim] for hypothesis in (0, 1))
+    assert isinstance(first, AdmmPeer)
+    assert isinstance(second, AdmmPeer)
+    if plan.evidence == "tests" and test is not None:
+        return score_tests((first, second), heard.rounds, test, threshold)
+    return score((first, second), heard.rounds, test, threshold)
+
+
+def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
+    """Simulate one run and hear what crosses the overheard links."""
+    plan, built = worlds.plan, worlds.worlds[side]
+    everybody = worlds.shadows(0)
+    shadows = {agent: peer for agent, peer in enumerate(everybody) if isinstance(peer, AdmmPeer)}
+    spec = built.scenario.algorithm
+    if getattr(spec, "duals", "node") == "node":
+        # Messages carry nothing but models: only the victim's steps need to be retraced.
+        shadows = {plan.victim: shadows[plan.victim]}
+    heard = frozenset(agent for link in plan.links for agent in link) or frozenset(built.graph)
+    ear = Eavesdropper(
+        plan.victim,
+        lambda agent: sorted(built.graph[agent]),
+        shadows,
+        heard,
+        aligned=world.pacing(built.scenario).aligned,
+    )
+    subscribers: list[Subscriber] = [ear]
+    if plan.evidence == "tests" and isinstance(spec, IppAdmm):
+        subscribers.append(_Enough(ear, plan.victim, spec.max_releases))
+    with suppress(_Stop):
+        play(built, Bus(*subscribers), worlds.peers(side, seed))
+    return ear
+
+
+class _Stop(Exception):
+    """Nothing more can be learned from this run."""
+
+
+class _Enough:
+    """Ends a run once the victim has no answer left to give: all that follows is silence."""
+
+    def __init__(self, ear: Eavesdropper, victim: int, cap: int) -> None:
+        self._ear, self._victim, self._cap = ear, victim, cap
+
+    def __call__(self, seq: int, t: float, event: Event) -> None:
+        if isinstance(event, DualUpdated) and event.agent == self._victim and self._ear.releases >= self._cap:
+            raise _Stop

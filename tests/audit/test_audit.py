@@ -1,0 +1,144 @@
+"""Whole audits: honest methods keep their promise, and what is found is found again."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simnet import Scenario
+from simnet.audit import audit, load_audit
+from simnet.audit.canary import pair
+from simnet.audit.trials import run_trials
+from simnet.errors import ScenarioError
+from simnet.privacy.audit import lower_bound
+from tests.audit.small import small
+
+SHIPPED = Path(__file__).parents[2] / "scenarios" / "audit"
+LIARS = {"reused-noise", "half-noise", "true-gradient", "redrawn-threshold"}
+
+
+@pytest.mark.parametrize("method", ["pp-admm", "ipp-admm", "dvp", "pvp", "m-admm", "r-admm"])
+def test_every_honest_method_stays_below_its_proven_epsilon(method):
+    scenario, plan = small(method, audit={"runs": 100})
+    found = audit(scenario, plan)
+    assert found.promise.epsilon == pytest.approx(2.0, abs=1e-3)
+    assert not found.broken
+    assert found.gaussian is not None
+    assert found.gaussian < 2.0
+
+
+def test_a_method_without_noise_gives_its_row_away_and_promises_nothing():
+    found = audit(*small("admm", audit={"runs": 60}))
+    assert found.bound.epsilon > 1.5
+    assert not found.broken
+    assert found.verdict == "nothing is promised"
+
+
+def test_the_scores_come_out_the_same_whatever_the_number_of_workers():
+    scenario, plan = small(audit={"runs": 60})
+    alone, together = run_trials(scenario, plan, 1), run_trials(scenario, plan, 2)
+    assert np.array_equal(alone.first, together.first)
+    assert np.array_equal(alone.second, together.second)
+    assert alone.charges == together.charges
+
+
+def test_progress_counts_the_runs_of_both_sides():
+    told = []
+    scenario, plan = small(audit={"runs": 60})
+    run_trials(scenario, plan, 1, lambda done, total: told.append((done, total)))
+    assert told[-1] == (120, 120)
+    assert told == sorted(told)
+
+
+def test_an_eavesdropper_on_one_link_learns_no_more_than_one_on_all():
+    scenario, everywhere = small(audit={"runs": 150})
+    few = everywhere.model_copy(update={"links": [(0, 1)]})
+    all_links, one_link = (run_trials(scenario, plan, 1) for plan in (everywhere, few))
+
+    def distance(trials):
+        column = trials.names.index("likelihood")
+        first, second = trials.first[:, column], trials.second[:, column]
+        return (first.mean() - second.mean()) / np.sqrt((first.var() + second.var()) / 2)
+
+    assert distance(one_link) < distance(all_links)
+
+
+def test_the_tests_alone_are_held_against_what_the_test_alone_promises():
+    scenario, plan = small(
+        "ipp-admm",
+        audit={"evidence": "tests", "runs": 20},
+        privacy__calibration="paper",
+        algorithm__max_releases=1,
+        algorithm__threshold_noise="redrawn",
+    )
+    found = audit(scenario, plan)
+    test = pair(scenario, plan).worlds[0].budgeting.plans[0].test
+    assert found.promise.claimed == pytest.approx(test.epsilon1 + test.epsilon2)
+    assert found.trials.names == ("tests",)
+
+
+def test_the_summary_says_what_was_counted(tmp_path):
+    scenario, plan = small(audit={"runs": 60})
+    found = audit(scenario, plan)
+    folder = found.store(tmp_path)
+    assert {path.name for path in folder.iterdir()} == {"audit.json", "audit.png", "scores.csv", "scenario.toml"}
+    summary = json.loads((folder / "audit.json").read_text())
+    assert summary == found.summary()
+    with (folder / "scores.csv").open() as handle:
+        rows = list(csv.DictReader(handle))
+    tables = [
+        np.array([[float(row[name]) for name in found.trials.names] for row in rows if row["data"] == side])
+        for side in ("1", "2")
+    ]
+    assert lower_bound(*tables, scenario.privacy.delta).epsilon == pytest.approx(found.bound.epsilon)
+    stored, attack = load_audit(folder / "scenario.toml")
+    assert (stored.resolved(), attack) == (scenario.resolved(), plan)
+    assert found.store(tmp_path) == folder
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
+def test_shipped_audits_load_and_only_liars_lie(path):
+    scenario, plan = load_audit(path)
+    redrawn = getattr(scenario.algorithm, "threshold_noise", "once") == "redrawn"
+    assert (plan.lie is not None or redrawn) == (path.stem in LIARS)
+    pair(scenario, plan)
+
+
+@pytest.mark.parametrize("name", ["reused-noise", "true-gradient"])
+def test_shipped_liars_that_give_themselves_away_in_every_run_are_flagged_by_a_hundred(name):
+    scenario, plan = load_audit(SHIPPED / f"{name}.toml", {"audit.runs": 100})
+    assert audit(scenario, plan).broken
+
+
+def test_a_file_with_a_lie_does_not_run():
+    with pytest.raises(ScenarioError, match="audit: there is no such field"):
+        Scenario.load(SHIPPED / "reused-noise.toml")
+
+
+def test_a_mistake_in_the_audit_section_is_a_sentence():
+    with pytest.raises(ScenarioError, match=r"audit.canary = \"canary\": choose one of label-flip"):
+        small(audit={"canary": "canary"})
+    with pytest.raises(ScenarioError, match=r"audit\.rnus"):
+        small(audit={"rnus": 3})
+
+
+def test_the_command_line_prints_json_and_exits_with_1_when_the_promise_is_broken(tmp_path):
+    command = [
+        sys.executable,
+        "-c",
+        "from simnet.cli import main; main()",
+        "audit",
+        str(SHIPPED / "true-gradient.toml"),
+    ]
+    command += ["--runs", "60", "--json", "--workers", "1", "--out", str(tmp_path), "--set", "rounds=2"]
+    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
+    assert done.stderr == ""
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["broken"]

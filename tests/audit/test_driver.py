@@ -1,0 +1,30 @@
+"""An adversarial neighbour holds its victim's problem where it wants it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simnet.audit.canary import pair
+from simnet.audit.trials import listen
+from tests.audit.small import small
+
+
+@pytest.mark.parametrize("duals", ["node", "healing"])
+def test_the_only_neighbour_pins_the_problem_at_its_goal_from_the_second_round_on(duals):
+    changes = {"topology": {"kind": "complete", "agents": 2}, "algorithm__duals": duals}
+    worlds = pair(*small("pp-admm", audit={"canary": "adversarial", "drive": 7.0}, **changes))
+    heard = listen(worlds, 0, 5)
+    victim = worlds.shadows(0)[0]
+    goal = np.array([0.0, -7.0, 0.0])
+    for each in heard.rounds:
+        if each.t > 1:
+            # The penalty ηV|θ − goal|² has no other linear term than −2ηV goal.
+            assert victim.duals.linear(victim.theta, victim.eta) == pytest.approx(-2 * victim.eta * goal)
+        victim.absorb(each.t, each.sent, each.known)
+
+
+def test_one_neighbour_of_two_still_brings_the_model_close_to_the_goal():
+    worlds = pair(*small("admm", audit={"canary": "adversarial"}, rounds=6))
+    released = [each.sent[0] for each in listen(worlds, 0, 5).rounds if each.sent is not None]
+    assert released[-1][1] < -10.0

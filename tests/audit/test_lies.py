@@ -1,0 +1,79 @@
+"""Liars are caught, and what they are accused of is what they do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simnet.audit import audit
+from simnet.audit.canary import pair
+from simnet.audit.trials import listen
+from simnet.errors import ScenarioError
+from simnet.privacy.audit import lower_bound
+from simnet.privacy.sparse_vector import SparseVector, split
+from tests.audit.small import small
+
+
+def test_noise_that_is_reused_is_caught_by_its_repetition():
+    scenario, plan = small(
+        audit={"canary": "adversarial", "lie": "reused-noise", "runs": 120}, algorithm__loss="logistic"
+    )
+    found = audit(scenario, plan)
+    assert found.broken
+    assert found.score == "repetition"
+
+
+def test_noise_for_half_the_sensitivity_is_caught():
+    # One round and a large δ, so that few runs tell; scenarios/audit/half-noise.toml does it at δ = 0.01.
+    two = {"topology": {"kind": "complete", "agents": 2}, "rounds": 1, "privacy__delta": 0.2}
+    scenario, liar = small(audit={"lie": "half-noise", "runs": 1000}, **two)
+    assert audit(scenario, liar).broken
+    assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 400})).broken
+
+
+def test_an_even_round_along_the_true_gradient_is_caught():
+    scenario, plan = small("r-admm", audit={"lie": "true-gradient", "runs": 120})
+    found = audit(scenario, plan)
+    assert found.broken
+    assert found.score == "gradient"
+
+
+@pytest.mark.parametrize(("redraw", "broken"), [(True, True), (False, False)])
+def test_a_threshold_that_is_redrawn_with_one_positive_answer_breaks_the_claim_of_the_theorem(redraw, broken):
+    # What scenarios/audit/redrawn-threshold.toml does over the network, on the bare test: the same question thirty
+    # times, 2 or 1 sensitivities below the threshold. The score is the number of silent rounds.
+    epsilon, runs, rng = 3.5, 30_000, np.random.default_rng(1)
+    epsilon1, epsilon2 = split(epsilon, 1)
+
+    def silence(query):
+        test = SparseVector(1, 2.0, 1.0 / epsilon1, 2.0 / epsilon2, redraw, rng)
+        for round in range(30):
+            if test.test(query):
+                return round
+        return 30
+
+    scores = [np.array([silence(query) for _ in range(runs)], dtype=float) for query in (0.0, 1.0)]
+    assert (lower_bound(*scores, 1e-4).epsilon > epsilon) == broken
+
+
+def test_liars_draw_what_they_are_said_to_draw():
+    honest = listen(pair(*small()), 0, 9)
+    reused = listen(pair(*small(audit={"lie": "reused-noise"})), 0, 9)
+    halved = listen(pair(*small(audit={"lie": "half-noise"})), 0, 9)
+    assert np.array_equal(honest.rounds[0].sent[0], reused.rounds[0].sent[0])
+    assert not np.array_equal(honest.rounds[1].sent[0], reused.rounds[1].sent[0])
+    assert not np.array_equal(honest.rounds[0].sent[0], halved.rounds[0].sent[0])
+
+
+@pytest.mark.parametrize("lie", ["reused-noise", "half-noise"])
+def test_a_liar_charges_its_ledger_as_if_it_were_honest(lie):
+    assert listen(pair(*small(audit={"lie": lie})), 0, 9).charges == listen(pair(*small()), 0, 9).charges
+
+
+@pytest.mark.parametrize(
+    ("method", "lie"), [("pp-admm", "true-gradient"), ("admm", "reused-noise"), ("admm", "half-noise")]
+)
+def test_a_method_cannot_tell_a_lie_that_it_has_no_words_for(method, lie):
+    worlds = pair(*small(method, audit={"lie": lie}))
+    with pytest.raises(ScenarioError, match=f"audit.lie = '{lie}'"):
+        worlds.peers(0, 1)

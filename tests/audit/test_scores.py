@@ -1,0 +1,144 @@
+"""The eavesdropper recovers from public values what the victim drew in secret."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from simnet import run, world
+from simnet.algorithms.pp_admm import PpAdmmPeer
+from simnet.audit.canary import pair
+from simnet.audit.outcomes import TestOutcomes as Outcomes
+from simnet.audit.scores import reader
+from simnet.audit.transcript import Eavesdropper
+from simnet.audit.trials import listen
+from simnet.privacy.noise import gaussian
+from simnet.privacy.plan import SvtPlan
+from simnet.record.events import ReleaseMade
+from simnet.record.rounding import unpack
+from simnet.streams import Streams
+from tests.audit.small import small
+
+WAN = {
+    "pacing": {"kind": "deadline", "period": 0.2},
+    "link": {"latency": {"kind": "lognormal", "median": 0.08}, "loss": 0.2},
+}
+
+
+def recovered(worlds, side, seed):
+    """Per release of the victim, the noise that the hypothesis `side` reads from what crossed the network."""
+    victim = worlds.shadows(side)[worlds.plan.victim]
+    read, found = reader(victim), []
+    for each in listen(worlds, side, seed).rounds:
+        if each.sent is not None:
+            candidate = read(victim, each.t, each.sent[0])
+            if candidate is not None:
+                found.append(candidate.noise)
+        victim.absorb(each.t, each.sent, each.known)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("network", [{"pacing": "ideal"}, WAN], ids=["ideal", "lossy"])
+@pytest.mark.parametrize("duals", ["node", "healing", "edge"])
+def test_the_recovered_noise_is_the_drawn_noise(duals, network):
+    # A tiny tolerance makes the solve exact and, with it, the output noise vanish.
+    changes = {"algorithm__duals": duals, "algorithm__tolerance": 1e-11, "network": network, "rounds": 6}
+    worlds = pair(*small(audit={"canary": "label-flip", "victim": 1}, **changes))
+    found = recovered(worlds, 1, seed=77)
+    rng = Streams(77).generator("noise", 1)
+    plan = worlds.worlds[0].budgeting.plans[1]
+    assert len(found) == 6
+    for noise in found:
+        drawn = gaussian(rng, plan.sigma1, 3)
+        gaussian(rng, plan.sigma2, 3)
+        assert noise == pytest.approx(drawn, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["dvp", "m-admm", "r-admm", "pvp"])
+def test_the_recovered_noise_is_the_drawn_noise_of_scheduled_methods_too(method):
+    worlds = pair(*small(method, audit={"canary": "label-flip"}, algorithm__tolerance=1e-11))
+    found = recovered(worlds, 0, seed=5)
+    rng = Streams(5).generator("noise", 0)
+    schedule = worlds.worlds[0].budgeting.plans[0]
+    assert len(found) == (2 if method == "r-admm" else 4)
+    for noise, plan in zip(found, schedule.rounds, strict=True):
+        drawn, _ = schedule.draw(plan, rng, 3)
+        assert noise == pytest.approx(drawn, abs=1e-6)
+
+
+def test_the_wrong_hypothesis_finds_noise_that_is_off_by_what_the_row_does_to_the_gradient():
+    worlds = pair(*small(algorithm__tolerance=1e-11))
+    right, heard = recovered(worlds, 0, seed=3), listen(worlds, 0, 3).rounds
+    victim = worlds.shadows(1)[0]
+    read = reader(victim)
+    for noise, each in zip(right, heard, strict=True):
+        wrong = read(victim, each.t, each.sent[0]).noise
+        # The hinge's slope at the rows (e1, +1) and (e1, −1) of a hundred.
+        along = each.sent[0][0]
+        slopes = np.clip(1.5 - along, 0.0, 1.0) + np.clip(1.5 + along, 0.0, 1.0)
+        assert noise - wrong == pytest.approx(np.array([slopes / 100, 0.0, 0.0]), abs=1e-9)
+        victim.absorb(each.t, each.sent, each.known)
+
+
+def test_only_the_privacy_noise_changes_from_run_to_run():
+    scenario, plan = small(audit={"canary": "label-flip"})
+    worlds = pair(scenario, plan)
+    same, other = (listen(worlds, 0, seed).rounds for seed in (scenario.seed, scenario.seed + 1))
+    log = [event for _, _, event in run(scenario).events if isinstance(event, ReleaseMade) and event.agent == 0]
+    for each, event in zip(same, log, strict=True):
+        assert np.array_equal(each.sent[0], unpack(event.value))
+    assert not np.array_equal(same[0].sent[0], other[0].sent[0])
+
+
+def test_a_saved_log_tells_the_eavesdropper_as_much_as_the_live_stream():
+    scenario, plan = small(audit={"canary": "label-flip"}, network=WAN)
+    worlds = pair(scenario, plan)
+    live = listen(worlds, 0, scenario.seed)
+    shadow = worlds.shadows(0)[0]
+    assert isinstance(shadow, PpAdmmPeer)
+    graph = worlds.worlds[0].graph
+    ear = Eavesdropper(
+        0, lambda agent: sorted(graph[agent]), {0: shadow}, frozenset(graph), aligned=world.pacing(scenario).aligned
+    )
+    for seq, t, event in run(scenario).events:
+        ear(seq, t, event)
+    assert ear.charges == live.charges
+    for mine, theirs in zip(ear.rounds, live.rounds, strict=True):
+        assert np.array_equal(mine.sent[0], theirs.sent[0])
+        assert [value.round for value in mine.known] == [value.round for value in theirs.known]
+
+
+@pytest.mark.parametrize("redraw", [False, True])
+def test_the_likelihood_of_a_tests_answers_is_the_integral_over_the_threshold_noise(redraw):
+    plan = SvtPlan(
+        cap=2,
+        epsilon1=1.0,
+        epsilon2=1.0,
+        threshold_scale=0.7,
+        query_scale=1.3,
+        redraw=redraw,
+        shared_noise=False,
+        regularised=False,
+    )
+    answers = [(0.2, False), (1.1, True), (-0.4, False), (0.9, True)]
+    outcomes = Outcomes(plan, 0.5)
+    for query, passed in answers:
+        outcomes.note(query, passed=passed)
+
+    def below(x):
+        return 0.5 * np.exp(x / 1.3) if x < 0 else 1 - 0.5 * np.exp(-x / 1.3)
+
+    def density(r):
+        return np.exp(-abs(r) / 0.7) / 1.4
+
+    def chance(r, some):
+        return np.prod([1 - below(0.5 + r - q) if passed else below(0.5 + r - q) for q, passed in some])
+
+    def integral(some):
+        return sum(
+            quad(lambda r: density(r) * chance(r, some), low, high, limit=200)[0] for low, high in ((-30, 0), (0, 30))
+        )
+
+    exact = np.prod([integral([answer]) for answer in answers]) if redraw else integral(answers)
+    assert outcomes.log_likelihood() == pytest.approx(np.log(exact), abs=2e-3)
