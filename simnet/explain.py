@@ -17,7 +17,8 @@ from simnet.network.codec import CODECS
 from simnet.privacy.ledger import account
 from simnet.privacy.plan import Plan
 from simnet.scenario import Scenario
-from simnet.world import build
+from simnet.scenario.algorithm import DpAdmm
+from simnet.world import build, links
 
 Facts = dict[str, Any]
 
@@ -25,6 +26,7 @@ Facts = dict[str, Any]
 def explain(scenario: Scenario) -> dict[str, Facts]:
     """Topic → fact → value."""
     built = build(scenario)
+    links(scenario, built.graph)  # refuses overrides of links that do not exist
     graph, learning, standings, budget = built.graph, built.learning, built.standings, built.budgeting
     return {
         "scenario": {
@@ -49,6 +51,8 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
 
 def _problem(scenario: Scenario, standings: list[Standing], budget: Budgeting) -> Facts:
     spec = scenario.algorithm
+    if isinstance(spec, DpAdmm):
+        return {"loss": spec.loss, "η": spec.eta, "ρ": spec.penalty, "λ1": spec.sparsity, "hub": spec.hub}
     curvatures = [budget.regulariser + 2 * spec.eta * standing.degree for standing in standings]
     facts: Facts = {
         "loss": spec.loss,
@@ -101,6 +105,8 @@ def _gaussian_noise(plan: Plan) -> Facts:
 
 
 def _scheduled_noise(plan: Schedule) -> Facts:
+    if not plan.rounds:
+        return {"rounds that use the data": 0}
     scale = "rate α, first round to last" if plan.noise == "gamma" else "σ, first round to last"
     return {
         "rounds that use the data": len(plan.rounds),

@@ -11,15 +11,17 @@ from typing import Any, BinaryIO
 
 from threadpoolctl import threadpool_limits
 
-from simnet import world
+from simnet import wiring
+from simnet.agents.hub import program_of
 from simnet.agents.neighbourhood import Neighbourhood
-from simnet.agents.program import run_agent
+from simnet.agents.reports import after_reports
 from simnet.algorithms.build import build_peers
+from simnet.algorithms.peer import Peer
+from simnet.algorithms.schedules import Schedule
 from simnet.engines.scoreboard import Scoreboard
 from simnet.engines.virtual import VirtualEngine, VirtualPort
 from simnet.errors import ScenarioError
 from simnet.learning.evaluation import Evaluator
-from simnet.network.codec import CODECS
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder, environment
@@ -99,22 +101,36 @@ def simulate(built: World, sink: BinaryIO, *, progress: Progress | None = None) 
     return metrics, writer.digest, perf_counter() - started
 
 
-def play(built: World, bus: Bus) -> None:
-    """Run every agent to its last round, all events to `bus`."""
+def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
+    """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
     scenario, graph = built.scenario, built.graph
     test = built.learning.test
     evaluator = Evaluator(built.objectives, test.X, test.y)
     scoreboard = Scoreboard(evaluator, built.agents, built.learning.features, scenario.rounds)
-    engine = VirtualEngine(world.links(scenario, graph), bus, scoreboard, built.agents)
-    pacing = world.pacing(scenario)
+    engine = VirtualEngine(wiring.links(scenario, graph), bus, scoreboard, built.agents)
     engine.emit(_first_event(built))
-    for agent, peer in enumerate(build_peers(scenario, built.objectives, built.standings, built.budgeting)):
+    if peers is None:
+        peers = build_peers(scenario, built.training, built.standings, built.budgeting, test.X)
+    for agent, peer in enumerate(peers):
+        pacing = wiring.pacing(scenario, agent)
         neighbours = sorted(graph[agent])
         neighbourhood = Neighbourhood(neighbours, peer.initial(), aligned=pacing.aligned)
-        codec = CODECS[scenario.network.codec]()
-        port = VirtualPort(engine, agent, neighbours, neighbourhood, codec, world.work_times(scenario, agent))
+        port = VirtualPort(
+            engine,
+            agent,
+            neighbours,
+            neighbourhood,
+            wiring.writer(scenario, agent),
+            wiring.work_times(scenario, agent),
+        )
         ledger = built.budgeting.ledger(scenario)
-        program = run_agent(peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private)
+        program = program_of(peer)(
+            peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private
+        )
+        plan = built.budgeting.plans[agent]
+        if built.reporting is not None and isinstance(plan, Schedule):
+            phase = built.reporting
+            program = after_reports(program, port, phase.reports[agent], phase.begins, plan.opening, ledger)
         engine.attach(port, program)
     engine.run(scenario.rounds)
     engine.emit(events.RunFinished(scoreboard.last_round, "", ""))

@@ -1,4 +1,4 @@
-"""From a Scenario to the objects that run: data, graph, agents, links.
+"""From a Scenario to the objects that run: data, graph, agents.
 
 Nothing here decides anything: sections of the scenario become calls of the rooms below, each with its own random
 stream.
@@ -6,13 +6,12 @@ stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
 
-from simnet.agents import pacing as paces
+from simnet.algorithms.dp_admm import HUB
 from simnet.algorithms.plans import Budgeting, budgeting
 from simnet.algorithms.standing import Standing
 from simnet.errors import DataError, ScenarioError
@@ -20,14 +19,12 @@ from simnet.learning import adult, files, generated, partition, prepare
 from simnet.learning.datasets import Dataset
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
-from simnet.network import latency, loss, topology
-from simnet.network.link import Link
-from simnet.network.model import LinkModel
-from simnet.network.queueing import Queue
+from simnet.network import topology
+from simnet.reporting import Reporting, report, training
 from simnet.scenario import Scenario
 from simnet.scenario import data as data_section
-from simnet.scenario import network as section
 from simnet.streams import Streams
+from simnet.wiring import link_model, link_models
 
 DEFAULT_ROWS, DEFAULT_FEATURES, DEFAULT_LABEL_NOISE = 5000, 20, 0.1
 
@@ -42,6 +39,10 @@ class World:
     standings: list[Standing]
     budgeting: Budgeting
     objectives: list[LocalObjective]
+    """Each agent's f_i on its own rows, which evaluation looks at."""
+    training: list[LocalObjective]
+    """What each agent computes with: another thing where rows or labels were reported."""
+    reporting: Reporting | None = None
 
     @property
     def agents(self) -> int:
@@ -52,9 +53,13 @@ def build(scenario: Scenario) -> World:
     """Load the data, draw the graph, calibrate the noise."""
     edges = graph(scenario)
     dealt = learning(scenario, edges.number_of_nodes())
-    standings = [Standing(rows, edges.degree[agent]) for agent, rows in enumerate(dealt.rows)]
+    uplinks = {leaf: model for (leaf, hub), model in link_models(scenario, edges).items() if hub == HUB}
+    held, reporting = report(scenario, dealt.parts, link_model(scenario.network.access, scenario), uplinks)
+    standings = [Standing(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
     budget = budgeting(scenario, standings)
-    return World(scenario, edges, dealt, standings, budget, dealt.objectives(scenario, budget.regulariser))
+    objectives = dealt.objectives(scenario, budget.regulariser)
+    trained = objectives if reporting is None else training(scenario, held, budget.regulariser)
+    return World(scenario, edges, dealt, standings, budget, objectives, trained, reporting)
 
 
 @dataclass(frozen=True)
@@ -138,82 +143,3 @@ def graph(scenario: Scenario) -> nx.Graph[int]:
     agents = getattr(scenario.topology, "agents", None)
     rng = Streams(scenario.seed).generator("topology")
     return topology.build(scenario.topology.kind, agents, rng, **shape)
-
-
-def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[tuple[int, int], Link]:
-    """Both directions of every link, overrides applied."""
-    streams = Streams(scenario.seed)
-    exceptions = dict(_exceptions(scenario, edges))
-    built: dict[tuple[int, int], Link] = {}
-    common = link_model(scenario.network.link)
-    for a, b in edges.edges:
-        for ends in ((a, b), (b, a)):
-            model = link_model(exceptions[ends]) if ends in exceptions else common
-            built[ends] = Link(model, streams, f"{ends[0]}>{ends[1]}")
-    return built
-
-
-def _exceptions(scenario: Scenario, edges: nx.Graph[int]) -> Iterator[tuple[tuple[int, int], section.Link]]:
-    changed: dict[tuple[int, int], section.Link] = {}
-    for index, override in enumerate(scenario.network.override):
-        new = override.model_dump(include={"latency", "bandwidth", "queue", "loss"}, exclude_none=True)
-        for ends in _places(override, edges, f"network.override.{index}"):
-            before = changed.get(ends, scenario.network.link)
-            changed[ends] = section.Link.model_validate(before.model_dump() | new)
-    yield from changed.items()
-
-
-def _places(override: section.Override, edges: nx.Graph[int], where: str) -> list[tuple[int, int]]:
-    """The directions that an override is about."""
-    if override.agent is not None:
-        if override.agent not in edges:
-            raise ScenarioError(f"{where}.agent = {override.agent}: there is no such agent")
-        return [ends for peer in edges[override.agent] for ends in ((override.agent, peer), (peer, override.agent))]
-    if override.link is not None:
-        a, b = override.link
-        field, found = "link", [(a, b), (b, a)]
-    else:
-        assert override.source is not None
-        assert override.target is not None
-        a, b = override.source, override.target
-        field, found = "from", [(a, b)]
-    if not edges.has_edge(a, b):
-        raise ScenarioError(f"{where}.{field}: agents {a} and {b} share no link in this topology")
-    return found
-
-
-def link_model(link: section.Link) -> LinkModel:
-    """A link's section as the network's own record."""
-    return LinkModel(
-        latency=duration(link.latency),
-        loss=loss.Bernoulli(link.loss.p) if isinstance(link.loss, section.Bernoulli) else loss.NoLoss(),
-        bandwidth=link.bandwidth,
-        queue=Queue(link.queue),
-        order="free",
-    )
-
-
-def duration(time: section.Duration) -> latency.Latency:
-    """A time's section as a distribution."""
-    fields = time.model_dump(exclude={"kind"})
-    kinds = {"constant": latency.Constant, "uniform": latency.Uniform, "lognormal": latency.Lognormal}
-    return kinds[time.kind](**fields)
-
-
-def work_times(scenario: Scenario, agent: int) -> Callable[[int], float]:
-    """How long an agent's local work takes, round by round."""
-    time = duration(scenario.compute.time)
-    if isinstance(time, latency.Constant):
-        return lambda gradients: time.value
-    rng = Streams(scenario.seed).generator("compute", agent)
-    return lambda gradients: float(time.draw(rng, 1)[0])
-
-
-def pacing(scenario: Scenario) -> paces.Pacing:
-    """The rule by which rounds end."""
-    rule = scenario.network.pacing
-    if isinstance(rule, section.Barrier):
-        return paces.Barrier(rule.patience, rule.notices)
-    if isinstance(rule, section.Deadline):
-        return paces.Deadline(rule.period, rule.notices)
-    return paces.Ideal()

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import scipy.sparse as sp
+
 from simnet.algorithms.admm import AdmmPeer
+from simnet.algorithms.dp_admm import HUB, FusedLasso, HubPeer, LeafPeer, Listener, Solver
 from simnet.algorithms.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, constant
 from simnet.algorithms.duals import Schedule as Steps
 from simnet.algorithms.ipp_admm import IppAdmmPeer
 from simnet.algorithms.m_admm import MAdmmPeer, PvpPeer
+from simnet.algorithms.pdml import PdmlPeer
 from simnet.algorithms.peer import Peer
 from simnet.algorithms.plans import Budgeting
 from simnet.algorithms.pp_admm import Perturbation, PpAdmmPeer
 from simnet.algorithms.r_admm import RAdmmPeer, odd_steps
 from simnet.algorithms.schedules import Schedule, Scheduled, dual_step, penalties
 from simnet.algorithms.standing import Standing
+from simnet.learning.datasets import Matrix
+from simnet.learning.graph import fused
 from simnet.learning.objective import LocalObjective
+from simnet.privacy.noise import in_ball
 from simnet.privacy.plan import Plan
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import Admm, IppAdmm, PpAdmm, Pvp, RAdmm
+from simnet.scenario.algorithm import Admm, DpAccAdmm, DpAdmm, IppAdmm, Pdml, PpAdmm, Pvp, RAdmm
 from simnet.streams import Streams
 
 
 def build_peers(
-    scenario: Scenario, objectives: Sequence[LocalObjective], standings: Sequence[Standing], budgeting: Budgeting
+    scenario: Scenario,
+    objectives: Sequence[LocalObjective],
+    standings: Sequence[Standing],
+    budgeting: Budgeting,
+    public: Matrix | None = None,
 ) -> list[Peer]:
-    """The agents' mathematics, in order."""
+    """The agents' mathematics, in order; `public` are the features from which a fused lasso takes its graph."""
+    if isinstance(scenario.algorithm, DpAdmm):
+        return _star(scenario, scenario.algorithm, objectives, standings, budgeting, public)
     peers: list[Peer] = []
     for agent, (objective, standing, plan) in enumerate(zip(objectives, standings, budgeting.plans, strict=True)):
         spec = scenario.algorithm
@@ -34,6 +47,9 @@ def build_peers(
             peers.append(
                 AdmmPeer(objective, degree=standing.degree, eta=spec.eta, tolerance=spec.tolerance, duals=duals)
             )
+        elif isinstance(spec, Pdml):
+            assert isinstance(plan, Schedule)
+            peers.append(_server(scenario, spec, agent, objective, standing, plan, len(objectives)))
         elif isinstance(plan, Schedule):
             assert isinstance(spec, Scheduled)
             peers.append(_scheduled(scenario, spec, agent, objective, standing, plan))
@@ -70,6 +86,7 @@ def _perturbed(
         opening=plan.opening,
         clip=spec.clip,
         shared_noise=plan.test.shared_noise,
+        regularised=plan.test.regularised,
         duals=duals,
     )
 
@@ -97,7 +114,61 @@ def _scheduled(
     return kind(objective, degree=standing.degree, penalties=etas, schedule=plan, rng=rng, duals=duals)
 
 
-def build_duals(spec: Admm | PpAdmm | Scheduled, features: int, degree: int, step: Steps) -> Duals:
+def _server(
+    scenario: Scenario,
+    spec: Pdml,
+    agent: int,
+    objective: LocalObjective,
+    standing: Standing,
+    plan: Schedule,
+    servers: int,
+) -> Peer:
+    streams = Streams(scenario.seed)
+    bound = 0.0 if scenario.privacy.calibration == "none" else spec.objective_bound
+    return PdmlPeer(
+        objective,
+        degree=standing.degree,
+        eta=spec.eta,
+        tilt=in_ball(streams.generator("objective", agent), bound, objective.features) / servers,
+        schedule=plan,
+        rng=streams.generator("noise", agent),
+        duals=build_duals(spec, objective.features, standing.degree, constant(spec.eta)),
+    )
+
+
+def _star(
+    scenario: Scenario,
+    spec: DpAdmm,
+    objectives: Sequence[LocalObjective],
+    standings: Sequence[Standing],
+    budgeting: Budgeting,
+    public: Matrix | None,
+) -> list[Peer]:
+    streams = Streams(scenario.seed)
+    features = objectives[HUB].features
+    identity = sp.csr_array(sp.eye_array(features))
+    joined = identity
+    if spec.graph == "public":
+        assert public is not None
+        joined = sp.csr_array(sp.vstack([fused(public, spec.graph_penalty), identity]))
+    problem = FusedLasso.of(joined, sparsity=spec.sparsity, penalty=spec.penalty, eta=spec.eta, gamma=spec.gamma)
+    solver = Solver(problem, accelerated=isinstance(spec, DpAccAdmm))
+    trusted = spec.hub == "trusted"
+    rows = sum(standing.rows for standing in standings)
+    shares = {agent: standing.rows / rows for agent, standing in enumerate(standings)}
+    share = 1.0 if trusted else shares.pop(HUB)
+    peers: list[Peer] = []
+    for agent, (objective, plan) in enumerate(zip(objectives, budgeting.plans, strict=True)):
+        assert isinstance(plan, Schedule)
+        rng = streams.generator("noise", agent)
+        if agent == HUB:
+            peers.append(HubPeer(solver, objective, share, {} if trusted else shares, plan, rng))
+        else:
+            peers.append(Listener(features) if trusted else LeafPeer(objective, plan, rng))
+    return peers
+
+
+def build_duals(spec: Admm | PpAdmm | Scheduled | Pdml, features: int, degree: int, step: Steps) -> Duals:
     """One agent's duals, kept as the scenario says; `step` is the dual step of each round."""
     if spec.duals == "healing":
         return HealingDuals(features, degree, step, spec.heal_every)

@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simnet.algorithms.dp_plan import dp_schedules
+from simnet.algorithms.pdml_plan import pdml_schedules
 from simnet.algorithms.schedules import BARE, BARE_TOLERANCE, Schedule, Scheduled, schedules
 from simnet.algorithms.standing import Standing
 from simnet.errors import BudgetError, ScenarioError
@@ -18,7 +20,7 @@ from simnet.privacy.ledger import Charge, Ledger
 from simnet.privacy.plan import Plan, SvtPlan
 from simnet.privacy.problem import LocalProblem
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import Admm, IppAdmm, PpAdmm
+from simnet.scenario.algorithm import Admm, DpAdmm, IppAdmm, Pdml, PpAdmm
 
 PAPER_OUTPUT_SHARE = 0.001
 """The paper's `splits`."""
@@ -52,6 +54,12 @@ def budgeting(scenario: Scenario, standings: Sequence[Standing]) -> Budgeting:
         if isinstance(spec, Scheduled):
             raw = spec.noise_rate is not None or spec.sigma is not None
             return Budgeting(spec.regulariser, schedules(scenario, spec, standings), _limit(scenario, raw=raw))
+        if isinstance(spec, Pdml):
+            raw = spec.primal_scale is not None
+            return Budgeting(spec.regulariser, pdml_schedules(scenario, spec, standings), _limit(scenario, raw=raw))
+        if isinstance(spec, DpAdmm):
+            raw = spec.sigma is not None
+            return Budgeting(0.0, dp_schedules(scenario, spec, standings), _limit(scenario, raw=raw))
         return _CALIBRATIONS[scenario.privacy.calibration](scenario, spec, standings)
     except BudgetError as error:
         raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None

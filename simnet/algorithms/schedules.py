@@ -33,8 +33,8 @@ BARE = Charge.of("bare-model", {})
 BARE_TOLERANCE = 1e-6
 
 _OUTPUT_SHARE = {"gaussian": OUTPUT_SHARE, "gamma": 1e-4}
-"""Gamma-type noise costs a pure ε, beside which even a little Gaussian noise is dear at a small δ; and it is wide enough
-to hide a hundred times as much noise on the output."""
+"""Gamma-type noise costs a pure ε, beside which even a little Gaussian noise is dear at a small δ; and it is so wide
+that it hides a hundred times as much noise on the output."""
 
 
 @dataclass(frozen=True)

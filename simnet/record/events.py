@@ -121,8 +121,29 @@ class BroadcastSkipped(Event, frozen=True, forbid_unknown_fields=True):
 
     agent: int
     round: int
-    reason: Literal["test", "exhausted", "budget"]
-    """the test failed, all releases are used up, or the ledger refused"""
+    reason: Literal["test", "exhausted", "budget", "listening"]
+    """the test failed, all releases are used up, the ledger refused, or the agent has nothing to say in this method"""
+
+
+class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
+    """Before the first round an agent's rows went, a message each, to whoever computes with them; all fates are met.
+
+    The rows are those of its users (pdml), or its own on their way to a trusted hub (dp-admm).
+    """
+
+    kind: ClassVar[str] = "reports.gathered"
+
+    agent: int
+    messages: int
+    """reports sent, one a row"""
+    delivered: int
+    """reports that arrived"""
+    lost: int
+    """reports that did not"""
+    payload_bytes: int
+    """of all reports"""
+    wire_bytes: int
+    """of all reports, frames included"""
 
 
 class MessageSent(Event, frozen=True, forbid_unknown_fields=True):
@@ -304,6 +325,7 @@ EVENTS: dict[str, type[Event]] = {
         PrivacySpent,
         BroadcastSent,
         BroadcastSkipped,
+        ReportsGathered,
         MessageSent,
         MessageDelivered,
         MessageLost,

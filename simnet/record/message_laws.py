@@ -29,6 +29,13 @@ class Messages:
             self._complain(f"{who(event)} sends agent {event.peer} a second message")
         link.sent_in = event.round
 
+    def gathered(self, _t: float, event: events.ReportsGathered) -> None:
+        if event.messages != event.delivered + event.lost:
+            self._complain(
+                f"of {event.messages} reports of agent {event.agent}'s rows {event.delivered} arrive and {event.lost} "
+                "are lost: each does one or the other"
+            )
+
     def delivered(self, t: float, event: events.MessageDelivered) -> None:
         if self._meets_fate(t, event, event.peer, event.agent):
             link = self._standing.links[event.agent, event.peer]
@@ -76,6 +83,7 @@ class Messages:
         return found[3]
 
     handlers: ClassVar[Handlers] = {
+        events.ReportsGathered: gathered,
         events.MessageSent: sent,
         events.MessageDelivered: delivered,
         **dict.fromkeys((events.MessageLost, events.MessageOverflowed, events.MessageUnreachable), failed),

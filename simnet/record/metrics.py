@@ -13,7 +13,7 @@ from simnet.record.privacy_meter import PrivacyMeter
 
 Row = dict[str, Any]
 
-_FATES = {
+_FATES: dict[type[events.Event], str] = {
     events.MessageDelivered: "delivered",
     events.MessageLost: "lost",
     events.MessageOverflowed: "overflowed",
@@ -69,6 +69,10 @@ class Metrics:
         self._add(event.agent, "wire_bytes", event.wire_bytes)
         if event.carries == "notice":
             self._add(event.agent, "notices")
+
+    def _gathered(self, event: events.ReportsGathered) -> None:
+        for name in ("messages", "delivered", "lost", "payload_bytes", "wire_bytes"):
+            self._add(event.agent, name, getattr(event, name))
 
     def _fate(self, event: Any) -> None:
         # An agent's row counts the messages that it sent: a delivery is told by the receiver.
@@ -181,6 +185,7 @@ def _staleness(counts: Counter[int]) -> Row:
 
 _HANDLERS: dict[type[events.Event], Any] = {
     events.RunStarted: Metrics._started,
+    events.ReportsGathered: Metrics._gathered,
     events.MessageSent: Metrics._sent,
     **dict.fromkeys(_FATES, Metrics._fate),
     events.BroadcastSent: Metrics._broadcast,

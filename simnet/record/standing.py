@@ -62,12 +62,14 @@ class Standing:
                 self.degrees[receiver] += 1
         if len(self.links) < len(ends):
             complain("a link is listed twice")
-        self.aligned = _pacing(start.scenario) in _ALIGNED
+        self.aligned = _found(start.scenario, "network", "pacing", "kind") in _ALIGNED
+        self.one_way = _found(start.scenario, "algorithm", "hub") == "trusted"
+        """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
 
 
-def _pacing(scenario: dict[str, Any]) -> Any:
+def _found(scenario: dict[str, Any], *path: str) -> Any:
     found: Any = scenario
-    for name in ("network", "pacing", "kind"):
+    for name in path:
         found = found.get(name) if isinstance(found, dict) else None
     return found
 

@@ -15,12 +15,28 @@ import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.scenario.algorithm import Admm, Algorithm, Dvp, IppAdmm, MAdmm, PpAdmm, Pvp, RAdmm
+from simnet.scenario.algorithm import (
+    Admm,
+    Algorithm,
+    DpAccAdmm,
+    DpAdmm,
+    Dvp,
+    IppAdmm,
+    MAdmm,
+    Pdml,
+    PpAdmm,
+    Pvp,
+    RAdmm,
+)
+from simnet.scenario.cost import Cost
 from simnet.scenario.data import Data
+from simnet.scenario.faults import Fault
 from simnet.scenario.fields import Count, Name, Section, Whole
+from simnet.scenario.methods import MethodTables, merged
 from simnet.scenario.network import Compute, Network
 from simnet.scenario.overrides import set_path
 from simnet.scenario.privacy import Log, Privacy
+from simnet.scenario.sense import nonsense
 from simnet.scenario.sentences import sentence, unknown_choice
 from simnet.scenario.toml import escaped, parse
 from simnet.scenario.topology import Random, Topology
@@ -33,6 +49,9 @@ METHODS: dict[str, type[Section]] = {
     "r-admm": RAdmm,
     "pp-admm": PpAdmm,
     "ipp-admm": IppAdmm,
+    "pdml": Pdml,
+    "dp-admm": DpAdmm,
+    "dp-acc-admm": DpAccAdmm,
 }
 
 __all__ = ["METHODS", "Scenario"]
@@ -50,26 +69,41 @@ class Scenario(Section):
     privacy: Privacy = Field(Privacy(), description="")
     network: Network = Field(Network(), description="")
     compute: Compute = Field(Compute(), description="")
+    fault: tuple[Fault, ...] = Field((), description="what breaks, each begun by [[fault]]")
+    cost: Cost = Field(Cost(), description="")
     log: Log = Field(Log(), description="")
+    methods: MethodTables = Field({}, description="what changes under a method, for comparisons: [methods.<name>]")
 
     _folder: Path | None = PrivateAttr(None)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _a_hub_needs_a_star(cls, content: Any) -> Any:
+        """Where nothing else is said, a method with a hub has its agents in a star."""
+        method = content.get("algorithm") if isinstance(content, dict) and "topology" not in content else None
+        name = method.get("name") if isinstance(method, dict) else None
+        central = isinstance(name, str) and name in METHODS and issubclass(METHODS[name], DpAdmm)
+        return content | {"topology": {"kind": "star"}} if central else content
+
     @model_validator(mode="after")
-    def _the_paper_tests_what_it_releases(self) -> Scenario:
-        if getattr(self.algorithm, "test", None) == "noise-free" and self.privacy.calibration == "paper":
-            raise ValueError("algorithm.test: the paper's calibration covers only 'shared-noise'")
+    def _makes_sense(self) -> Scenario:
+        if reason := nonsense(self.algorithm, self.privacy, self.topology):
+            raise ValueError(reason)
         return self
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
         """Read a TOML file; files that it names are looked up beside it first."""
-        path = Path(path)
+        return cls.loads(cls.read(path), name=str(path), folder=Path(path).parent)
+
+    @staticmethod
+    def read(path: str | Path) -> str:
+        """The text of a scenario file."""
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            return Path(path).read_text(encoding="utf-8-sig")
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not a text file"
             raise ScenarioError(f"{escaped(str(path))}: the scenario cannot be read ({reason})") from None
-        return cls.loads(text, name=str(path), folder=path.parent)
 
     @classmethod
     def loads(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Scenario:
@@ -84,6 +118,11 @@ class Scenario(Section):
         except ValidationError as error:
             raise ScenarioError(sentence(error, cls, content)) from None
         scenario._folder = folder
+        for method in scenario.methods:
+            try:
+                scenario.with_method(method)
+            except ScenarioError as error:
+                raise ScenarioError(f"methods.{method}: {error}") from None
         return scenario
 
     def with_(self, **changes: Any) -> Scenario:
@@ -94,12 +133,23 @@ class Scenario(Section):
         return Scenario.of(content, folder=self._folder)
 
     def with_method(self, name: str) -> Scenario:
-        """The same scenario under another method, keeping the parameters that the method has."""
+        """The same scenario under another method, with the changes of `[methods.<name>]`.
+
+        Parameters that both methods have stay. A method with a hub takes the same agents to a star; of its parameters
+        only the loss means the same elsewhere.
+        """
         if name not in METHODS:
             raise ScenarioError(unknown_choice("algorithm.name", name, METHODS))
         content = self.content()
-        known = METHODS[name].model_fields
-        content["algorithm"] = {k: v for k, v in content["algorithm"].items() if k in known} | {"name": name}
+        changes = content.pop("methods", {}).get(name, {})
+        model = METHODS[name]
+        central = issubclass(model, DpAdmm)
+        shared = model.model_fields if central == isinstance(self.algorithm, DpAdmm) else ("loss",)
+        content["algorithm"] = {k: v for k, v in content["algorithm"].items() if k in shared} | {"name": name}
+        agents = getattr(self.topology, "agents", None)
+        if central and agents is not None:
+            content["topology"] = {"kind": "star", "agents": agents}
+        content = merged(content, changes)
         return Scenario.of(content, folder=self._folder)
 
     def content(self) -> dict[str, Any]:

@@ -146,8 +146,8 @@ class Pdml(_Decentralised):
     objective_bound: NonNegative = Field(1.0, description="R, bound of the noise in a server's objective, drawn once")
     primal_scale: Positive | None = Field(
         None,
-        description="V_i, σ of the noise on a server's first model; default: from privacy.epsilon under `proven`, 1 under "
-        "`paper`, which has no number",
+        description="V_i, σ of the noise on a server's first model; default: from privacy.epsilon under `proven`, "
+        "1 under `paper`, which has no number",
     )
     primal_decay: Decay = Field(0.8, description="ρ: the variance of that noise is V_i² ρ^(t−1)")
     tolerance: Positive | None = Field(

@@ -1,4 +1,4 @@
-"""[network]: links, and how agents keep pace over them."""
+"""[network]: links, how agents keep pace over them, and how long local work takes."""
 
 from __future__ import annotations
 
@@ -6,109 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simnet.scenario.fields import (
-    Bandwidth,
-    NonNegative,
-    PositiveSeconds,
-    Probability,
-    Seconds,
-    Section,
-    Switch,
-    Whole,
-)
+from simnet.scenario.fields import Count, Number, PositiveSeconds, Seconds, Section, Switch, Whole
+from simnet.scenario.links import Access, Bernoulli, Link, NoLoss, Override
+from simnet.scenario.times import Constant, Duration, Lognormal, Uniform
 
+__all__ = ["Access", "Bernoulli", "Compute", "Constant", "Link", "Lognormal", "Network", "NoLoss", "Override", "Uniform"]
 
-class Constant(Section):
-    """Always the same."""
-
-    kind: Literal["constant"]
-    value: Seconds = Field(description="the time")
-
-
-class Uniform(Section):
-    """Anything between two bounds alike."""
-
-    kind: Literal["uniform"]
-    low: Seconds = Field(description="least")
-    high: Seconds = Field(description="most")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Uniform:
-        if self.low > self.high:
-            raise ValueError(f"low: at most high, which is {self.high:g} s")
-        return self
-
-
-class Lognormal(Section):
-    """The logarithm is normal: most are near the median, some are late."""
-
-    kind: Literal["lognormal"]
-    median: PositiveSeconds = Field(description="half are shorter")
-    sigma: NonNegative = Field(0.5, description="standard deviation of the logarithm")
-
-
-def _constant(value: Any) -> Any:
-    """A bare time stands for a constant one."""
-    return {"kind": "constant", "value": value} if isinstance(value, (str, int, float)) else value
-
-
-Duration = Annotated[Annotated[Constant | Uniform | Lognormal, Field(discriminator="kind")], BeforeValidator(_constant)]
-
-
-class NoLoss(Section):
-    """Every message arrives."""
-
-    kind: Literal["none"]
-
-
-class Bernoulli(Section):
-    """Each message is lost with the same probability, independently."""
-
-    kind: Literal["bernoulli"]
-    p: Probability = Field(description="probability that a message is lost")
-
-
-def _bernoulli(value: Any) -> Any:
-    """A bare number stands for a Bernoulli loss."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return {"kind": "bernoulli", "p": value}
-    return {"kind": value} if isinstance(value, str) else value
-
-
-Loss = Annotated[Annotated[NoLoss | Bernoulli, Field(discriminator="kind")], BeforeValidator(_bernoulli)]
-
-
-class Link(Section):
-    """One direction of a link; both directions of every link are alike unless overridden."""
-
-    latency: Duration = Field(Constant(kind="constant", value=0.0), description="propagation delay")
-    bandwidth: Bandwidth | None = Field(None, description="bit rate of serialisation; unlimited when absent")
-    queue: Whole | None = Field(
-        None, description="messages that may wait behind the one being sent; unlimited when absent"
-    )
-    loss: Loss = Field(NoLoss(kind="none"), description="which messages are lost")
-
-
-class Override(Section):
-    """Other values for one link (`link = [a, b]`), one direction (`from`, `to`), or all links of one `agent`."""
-
-    link: tuple[Whole, Whole] | None = Field(None, description="both directions between two agents")
-    source: Whole | None = Field(None, alias="from", description="one direction: the sender")
-    target: Whole | None = Field(None, alias="to", description="one direction: the receiver")
-    agent: Whole | None = Field(None, description="both directions of all links of an agent")
-    latency: Duration | None = Field(None, description="propagation delay")
-    bandwidth: Bandwidth | None = Field(None, description="bit rate of serialisation")
-    queue: Whole | None = Field(None, description="messages that may wait")
-    loss: Loss | None = Field(None, description="which messages are lost")
-
-    @model_validator(mode="after")
-    def _names_one_place(self) -> Override:
-        direction = self.source is not None and self.target is not None
-        if (self.source is None) != (self.target is None):
-            raise ValueError("from: one direction needs both `from` and `to`")
-        if [self.link is not None, direction, self.agent is not None].count(True) != 1:
-            raise ValueError("link: name exactly one of `link`, `from` with `to`, or `agent`")
-        return self
+Part = Annotated[float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True))]
+Skew = Annotated[float, BeforeValidator(Number("a share of at least 0 and below 1", 0, 1, open_high=True))]
 
 
 class Ideal(Section):
@@ -132,15 +37,40 @@ class Deadline(Section):
 
     kind: Literal["deadline"]
     period: PositiveSeconds = Field(0.2, description="time between two ticks")
+    skew: Skew = Field(0.0, description="an agent's clock is fast or slow by up to this share, for good")
+    jitter: Seconds = Field(0.0, description="each tick is late by up to this much, below the period")
+    notices: Switch = Field(False, description="announce skips by header-only messages")
+
+    @model_validator(mode="after")
+    def _ticks_in_order(self) -> Deadline:
+        if self.jitter >= self.period * (1 - self.skew):
+            raise ValueError("jitter: below the period of the fastest clock")
+        return self
+
+
+class Quorum(Section):
+    """An agent waits for news of this round from a share of its neighbours, and lets none of them become too old."""
+
+    kind: Literal["quorum"]
+    quorum: Part = Field(0.5, description="share of the neighbours that must have been heard of in this round")
+    max_staleness: Whole = Field(5, description="rounds since each neighbour was last heard of, at most")
+    patience: PositiveSeconds = Field(1.0, description="longest wait")
+    notices: Switch = Field(True, description="a skip is announced by a header-only message")
+
+
+class Free(Section):
+    """An agent never waits: it works with what it knows."""
+
+    kind: Literal["free"]
     notices: Switch = Field(False, description="announce skips by header-only messages")
 
 
 def _pacing(value: Any) -> Any:
-    """A bare word stands for a pacing with its defaults."""
+    """A bare word stands for the kind with its defaults."""
     return {"kind": value} if isinstance(value, str) else value
 
 
-Pacing = Annotated[Annotated[Ideal | Barrier | Deadline, Field(discriminator="kind")], BeforeValidator(_pacing)]
+Pacing = Annotated[Annotated[Ideal | Barrier | Deadline | Quorum | Free, Field(discriminator="kind")], BeforeValidator(_pacing)]
 
 
 class Datagram(Section):
@@ -149,7 +79,32 @@ class Datagram(Section):
     kind: Literal["datagram"]
 
 
-Transport = Annotated[Annotated[Datagram, Field()], BeforeValidator(_pacing)]
+class Reliable(Section):
+    """Acknowledged, and sent again until it is, with pauses that double, a number of times at most."""
+
+    kind: Literal["reliable"]
+    timeout: PositiveSeconds = Field(0.2, description="pause before the first repetition")
+    backoff: Annotated[float, BeforeValidator(Number("a number of at least 1", 1))] = Field(
+        2.0, description="each pause is so many times the one before"
+    )
+    attempts: Count = Field(8, description="transmissions after which the sender gives up")
+
+
+Transport = Annotated[Annotated[Datagram | Reliable, Field(discriminator="kind")], BeforeValidator(_pacing)]
+
+
+class TopK(Section):
+    """The codec `top-k`."""
+
+    share: Part = Field(0.1, description="share of the entries that is sent, the largest")
+    values: Literal["float64", "float32", "float16", "int8"] = Field("float64", description="how they are written")
+
+
+class Inbox(Section):
+    """What arrives at an agent and has not been taken in yet."""
+
+    service: Seconds = Field(0.0, description="time to take in a message, one after another")
+    capacity: Whole | None = Field(None, description="messages that may wait; unlimited when absent")
 
 
 class Network(Section):
@@ -157,13 +112,24 @@ class Network(Section):
 
     pacing: Pacing = Field(Ideal(kind="ideal"), description="when a round ends")
     transport: Transport = Field(Datagram(kind="datagram"), description="what happens to a lost message")
-    medium: Literal["unicast"] = Field("unicast", description="`unicast`: one message a neighbour")
-    codec: Literal["float64", "float32"] = Field("float64", description="how numbers are written into a message")
+    medium: Literal["unicast", "shared"] = Field(
+        "unicast", description="`unicast`: one transmission a neighbour; `shared`: one that reaches all of them"
+    )
+    uplink: Literal["independent", "shared"] = Field(
+        "independent", description="`shared`: all links of an agent take turns on one line out"
+    )
+    codec: Literal["float64", "float32", "float16", "int8", "top-k"] = Field(
+        "float64", description="how numbers are written into a message"
+    )
+    top_k: TopK = Field(TopK(), description="settings of the codec `top-k`")
+    inbox: Inbox = Field(Inbox(), description="how an agent takes in what arrives")
     link: Link = Field(Link(), description="what every link is like")
     override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
+    access: Access = Field(Access(), description="pdml: what the line of each user to its server is like")
 
 
 class Compute(Section):
     """How long local work takes."""
 
     time: Duration = Field(Constant(kind="constant", value=0.0), description="time of one round's local work")
+    per_gradient: Seconds = Field(0.0, description="and this for each gradient that the solver evaluates")

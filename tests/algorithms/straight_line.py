@@ -137,3 +137,70 @@ def optimum(parts, regulariser, weight=1.0):
 
     start = np.zeros(parts[0][0].shape[1])
     return minimize(total, start, jac=True, method="BFGS", options={"gtol": 1e-11, "maxiter": 10_000}).x
+
+
+def unbiased_logistic(epsilon):
+    """l' and l'' of (e^ε l(z) − l(−z))/(e^ε − 1), written out."""
+
+    def loss(z):
+        e = np.exp(epsilon)
+        (slope, bend), (mirrored, bent) = logistic(z), logistic(-z)
+        return (e * slope + mirrored) / (e - 1), (e * bend - bent) / (e - 1)
+
+    return loss
+
+
+def pdml(parts, neighbours, rounds, beta, regulariser, epsilon, tilts, noise):
+    """Equations (15) to (17) of PDML among servers that hold reported labels; tilts are η_i/n."""
+    n, d = len(parts), parts[0][0].shape[1]
+    sent, gamma, history = np.zeros((n, d)), np.zeros((n, d)), []
+    for t in range(rounds):
+        new = np.empty_like(sent)
+        for i, (X, y) in enumerate(parts):
+            linear = gamma[i] + tilts[i] - beta * sum(sent[i] + sent[j] for j in neighbours[i])
+            loss = unbiased_logistic(epsilon) if np.isfinite(epsilon) else logistic
+            new[i] = newton(X, y, regulariser, linear, 2 * beta * len(neighbours[i]), loss=loss)
+        sent = new + noise[t]
+        gamma = gamma + beta * np.array([sum(sent[i] - sent[j] for j in neighbours[i]) for i in range(n)])
+        history.append(sent)
+    return np.array(history)
+
+
+def dp_admm(parts, rounds, A, eta, gamma, rho, lam, noise, accelerated=False, loss=logistic):
+    """Algorithms 2 and 3 of DP-ADMM over all parts; noise[t] is added to the gradient of the mean loss."""
+    n = sum(len(y) for _, y in parts)
+    x, u = np.zeros(A.shape[1]), np.zeros(A.shape[0])
+    x_hat, u_hat, theta, history = x, u, 1.0, []
+    for t in range(rounds):
+        z = A @ x_hat + u_hat
+        y_t = np.sign(z) * np.maximum(np.abs(z) - lam / rho, 0)
+        gradient = sum(X.T @ (y * loss(y * (X @ x_hat))[0]) for X, y in parts) / n + noise[t]
+        x_new = x_hat - eta / gamma * (gradient + rho * A.T @ (A @ x_hat - y_t + u_hat))
+        u_new = u_hat + A @ x_new - y_t
+        following = (1 + np.sqrt(1 + 4 * theta**2)) / 2
+        weight = (theta - 1) / following if accelerated else 0.0
+        x_hat, u_hat = x_new + weight * (x_new - x), u_new + weight * (u_new - u)
+        x, u, theta = x_new, u_new, following
+        history.append(x)
+    return np.array(history)
+
+
+def fused_lasso_optimum(parts, A, lam):
+    """argmin mean logistic loss + lam |Ax|_1 by an outside solver: the 1-norm as bounds −s <= Ax <= s."""
+    X, y = np.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+    rows, d = A.shape
+
+    def value(v):
+        return np.logaddexp(0, -y * (X @ v[:d])).mean() + lam * v[d:].sum()
+
+    def gradient(v):
+        return np.concatenate([X.T @ (y * logistic(y * (X @ v[:d]))[0]) / len(y), np.full(rows, lam)])
+
+    above = {
+        "type": "ineq",
+        "fun": lambda v: np.concatenate([v[d:] - A @ v[:d], v[d:] + A @ v[:d]]),
+        "jac": lambda v: np.block([[-A, np.eye(rows)], [A, np.eye(rows)]]),
+    }
+    options = {"maxiter": 2000, "ftol": 1e-15}
+    found = minimize(value, np.zeros(d + rows), jac=gradient, constraints=[above], method="SLSQP", options=options)
+    return found.x[:d]

@@ -1,0 +1,78 @@
+"""Rows that travel once, before the first round: users report to their server, leaves upload to their hub.
+
+A report's fate follows from its line alone, so the whole phase is known before anything else happens, and the log holds
+one line an agent instead of two a row. Reports are written in float64 whatever the codec of the rounds: a rounded
+row may be longer than 1, and then every sensitivity is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simnet.network.frame import HEADER_BYTES
+from simnet.network.link import Link
+from simnet.network.model import LinkModel
+from simnet.network.wire import Passage
+from simnet.streams import Streams
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """What became of the reports of one agent's rows: which arrived, what they weighed, when the last was through."""
+
+    arrived: npt.NDArray[np.bool_]
+    payload_bytes: int
+    wire_bytes: int
+    ends: float
+
+    @property
+    def messages(self) -> int:
+        return int(self.arrived.size)
+
+    @property
+    def delivered(self) -> int:
+        return int(np.count_nonzero(self.arrived))
+
+
+def from_users(model: LinkModel, streams: Streams, server: int, users: int, features: int) -> Reports:
+    """Every user sends its row and label at time 0 over a line of its own; all those lines are alike."""
+    size = HEADER_BYTES + row_bytes(features)
+    line = Link(model, streams, f"users>{server}")
+    packets = line.transmitter.packets(size)
+    total = size + packets * model.overhead
+    departs = 0.0 if model.bandwidth is None else total * 8.0 / model.bandwidth
+    return _summed((line.wire.carry(0.0, departs, packets, total) for _ in range(users)), users, features)
+
+
+def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int, features: int) -> Reports:
+    """One sender's rows and labels, a message each, one after another: the next starts when the last has left."""
+    line = Link(model, streams, f"{sender}>{hub}/rows")
+    size = HEADER_BYTES + row_bytes(features)
+
+    def passages() -> Iterable[Passage]:
+        now = 0.0
+        for _ in range(rows):
+            passage = line.offer(now, size)
+            now = passage.departs
+            yield passage
+
+    return _summed(passages(), rows, features)
+
+
+def row_bytes(features: int) -> int:
+    """The payload of a row and its label: two parts of float64 (`simnet.network.codec`)."""
+    return 1 + 2 * 4 + 8 * (features + 1)
+
+
+def _summed(passages: Iterable[Passage], rows: int, features: int) -> Reports:
+    arrived = np.zeros(rows, dtype=np.bool_)
+    wire, ends = 0, 0.0
+    for index, passage in enumerate(passages):
+        arrived[index] = passage.fate == "delivered"
+        wire += passage.wire_bytes
+        ends = max(ends, passage.arrives if arrived[index] else passage.departs)
+    return Reports(arrived, rows * row_bytes(features), wire, ends)

@@ -1,0 +1,41 @@
+"""Combinations of sections that make no sense, each with its reason."""
+
+from __future__ import annotations
+
+from simnet.scenario.algorithm import Algorithm, DpAdmm, MAdmm, Pdml, RAdmm
+from simnet.scenario.privacy import Privacy
+from simnet.scenario.topology import Topology
+
+_AMOUNTS = ("noise_rate", "sigma", "primal_scale", "label_epsilon")
+
+
+def nonsense(algorithm: Algorithm, privacy: Privacy, topology: Topology) -> str | None:
+    """The first thing that does not go together, as `field: why not`; None if all does."""
+    if isinstance(algorithm, DpAdmm):
+        if topology.kind != "star":
+            return f"topology.kind: {algorithm.name} computes at the hub of a star, not on a {topology.kind} graph"
+    elif algorithm.duals == "edge" and (reason := _not_by_edges(algorithm)):
+        return f"algorithm.duals: {reason}; choose node or healing"
+    if isinstance(algorithm, Pdml) and algorithm.loss != "logistic":
+        return "algorithm.loss: pdml's unbiased loss is convex for logistic only"
+    if privacy.calibration == "none":
+        for field in _AMOUNTS:
+            if getattr(algorithm, field, None) is not None:
+                return f"algorithm.{field}: with privacy.calibration = 'none' there is no noise"
+    if privacy.calibration == "paper":
+        if getattr(algorithm, "test", None) == "noise-free":
+            return "algorithm.test: the paper's calibration covers only 'shared-noise'"
+        if getattr(algorithm, "noise", None) == "gaussian":
+            return "algorithm.noise: no paper has a price for Gaussian noise here; privacy.calibration = 'proven' has"
+    return None
+
+
+def _not_by_edges(algorithm: Algorithm) -> str | None:
+    """Edge duals are one splitting with one η: they know neither resting rounds nor a dual step of their own."""
+    if isinstance(algorithm, RAdmm):
+        return "edge duals move in every round, and r-admm's rest in even ones"
+    if isinstance(algorithm, MAdmm):
+        own = algorithm.dual_step is not None and algorithm.dual_step != algorithm.eta
+        if own or algorithm.penalty_growth != 1.0 or algorithm.agent_eta or algorithm.agent_growth:
+            return "edge duals need one η for all agents and rounds that is also the dual step"
+    return None
