@@ -87,7 +87,6 @@ class Pair:
 
 def pair(scenario: Scenario, plan: Audit) -> Pair:
     """Build both worlds."""
-    world = build(scenario)
     if not isinstance(scenario.algorithm, Admm | PpAdmm | Scheduled):
         raise ScenarioError(
             f"algorithm.name = {scenario.algorithm.name!r}: the audit knows admm, pp-admm, ipp-admm, dvp, pvp, m-admm "
@@ -95,6 +94,7 @@ def pair(scenario: Scenario, plan: Audit) -> Pair:
         )
     if plan.evidence == "tests" and not isinstance(scenario.algorithm, IppAdmm):
         raise ScenarioError(f"audit.evidence = 'tests': {scenario.algorithm.name} has no test, only ipp-admm has")
+    world = build(scenario)
     _check_places(world, plan)
     rows = _rows(world, plan)
     return Pair(plan, (_with_row(world, plan, *rows[0]), _with_row(world, plan, *rows[1])))
@@ -111,6 +111,8 @@ def _check_places(world: World, plan: Audit) -> None:
             raise ScenarioError(f"audit.links: agents {a} and {b} share no link in this topology")
     if plan.links and not any(plan.victim in link for link in plan.links):
         raise ScenarioError(f"audit.links: no link of the victim, agent {plan.victim}, is overheard")
+    if plan.canary == "adversarial" and not world.graph[plan.victim]:
+        raise ScenarioError(f"audit.canary = 'adversarial': the victim, agent {plan.victim}, has no neighbour")
     if plan.canary == "adversarial" and world.learning.features < 2:
         raise ScenarioError("audit.canary = 'adversarial': it needs data with at least two features")
 

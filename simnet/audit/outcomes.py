@@ -28,8 +28,9 @@ class TestOutcomes:
 
     def note(self, query: float, *, passed: bool) -> None:
         """One answer to one query."""
-        below = laplace_below(self._bars - query, self.plan.query_scale)
-        answer = 1.0 - below if passed else below
+        gap = query - self._bars if passed else self._bars - query
+        # An answer that is all but impossible counts as that, not as an infinite score.
+        answer = np.maximum(laplace_below(gap, self.plan.query_scale), np.finfo(np.float64).tiny)
         if self.plan.redraw:
             self._sum += float(np.log(np.mean(answer)))
         else:

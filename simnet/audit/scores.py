@@ -93,8 +93,10 @@ def score_tests(
 
 def reader(peer: AdmmPeer) -> Reader:
     """How to read a peer's releases."""
-    if isinstance(peer, PpAdmmPeer):
+    if isinstance(peer, PpAdmmPeer) and peer.perturbation.sigma1 > 0.0:
         return _objective_noise
+    if isinstance(peer, ScheduledPeer) and peer.schedule.rounds[0].scale == 0.0:
+        return _bare
     if isinstance(peer, PvpPeer):
         return _output_noise
     if isinstance(peer, MAdmmPeer | RAdmmPeer):
@@ -134,8 +136,9 @@ def _output_noise(peer: AdmmPeer, t: int, released: Vector) -> Candidate:
 
 
 def _bare(peer: AdmmPeer, t: int, released: Vector) -> Candidate:
-    """ADMM: the gradient that should be zero."""
-    residual = -_problem(peer, peer.eta).gradient(released)
+    """ADMM, or any method told to add no noise: the gradient that should be zero."""
+    eta = peer.penalties[t - 1] if isinstance(peer, ScheduledPeer) else peer.eta
+    residual = -_problem(peer, eta).gradient(released)
     return Candidate(residual, -float(np.linalg.norm(residual)))
 
 

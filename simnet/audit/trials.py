@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from simnet import world
+from simnet import wiring
 from simnet.algorithms.admm import AdmmPeer
 from simnet.audit.canary import Pair, pair
 from simnet.audit.scores import score, score_tests
@@ -69,7 +70,10 @@ def _all(task: bytes, chunks: list[tuple[int, int]], workers: int) -> Iterator[t
     if workers == 1:
         yield from (_chunk(task, side, start) for side, start in chunks)
         return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    # Ctrl-C reaches every process of a terminal; only this one is to speak of it.
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=signal.signal, initargs=ignore) as pool:
         try:
             for done in as_completed([pool.submit(_chunk, task, side, start) for side, start in chunks]):
                 yield done.result()
@@ -122,7 +126,7 @@ def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
         lambda agent: sorted(built.graph[agent]),
         shadows,
         heard,
-        aligned=world.pacing(built.scenario).aligned,
+        aligned=wiring.pacing(built.scenario).aligned,
     )
     subscribers: list[Subscriber] = [ear]
     if plan.evidence == "tests" and isinstance(spec, IppAdmm):

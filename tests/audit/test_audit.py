@@ -118,7 +118,7 @@ def test_shipped_liars_that_give_themselves_away_in_every_run_are_flagged_by_a_h
 
 
 def test_a_file_with_a_lie_does_not_run():
-    with pytest.raises(ScenarioError, match="audit: there is no such field"):
+    with pytest.raises(ScenarioError, match="audit: only `simnet audit` reads this section"):
         Scenario.load(SHIPPED / "reused-noise.toml")
 
 
@@ -142,3 +142,16 @@ def test_the_command_line_prints_json_and_exits_with_1_when_the_promise_is_broke
     assert done.stderr == ""
     assert done.returncode == 1
     assert json.loads(done.stdout)["broken"]
+
+
+@pytest.mark.parametrize("method", ["pp-admm", "ipp-admm", "m-admm", "pvp"])
+def test_a_method_told_to_add_no_noise_is_audited_like_one_that_has_none(method):
+    found = audit(*small(method, audit={"runs": 40}, privacy__calibration="none", algorithm__tolerance=1e-8))
+    assert found.bound.epsilon > 1.0
+    assert found.verdict == "nothing is promised"
+
+
+def test_methods_that_the_audit_does_not_know_are_named():
+    scenario, plan = small("admm", algorithm__loss="logistic")
+    with pytest.raises(ScenarioError, match=r"algorithm\.name = 'pdml': the audit knows admm, pp-admm"):
+        pair(scenario.with_method("pdml"), plan)
