@@ -113,6 +113,8 @@ class Scenario(Section):
     @classmethod
     def of(cls, content: Mapping[str, Any], *, folder: Path | None = None) -> Scenario:
         """Validate plain dictionaries shaped like the TOML file."""
+        if "audit" in content:
+            raise ScenarioError("audit: only `simnet audit` reads this section, because it can make a method lie")
         try:
             scenario = cls.model_validate(content)
         except ValidationError as error:
