@@ -1,6 +1,6 @@
 """simnet: what does private decentralised learning cost on a real network?
 
-The public API is flat: `from simnet import Scenario, run, compare`.
+The public API is flat: `from simnet import Scenario, run, compare, study`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simnet.errors import BudgetError, DataError, FrameError, LogError, ScenarioError, SimnetError
     from simnet.scenario import Scenario
     from simnet.simulate import Result, compare, run
+    from simnet.study.sweep import study
 
 _HOMES = {
     "Scenario": "simnet.scenario",
@@ -37,11 +38,14 @@ __all__ = [
     "__version__",
     "compare",
     "run",
+    "study",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that `simnet --help` waits neither for numpy nor for pydantic.
+    if name == "study":
+        return import_module("simnet.study")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'simnet' has no attribute {name!r}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from threadpoolctl import threadpool_limits
 
@@ -25,11 +25,15 @@ from simnet.learning.evaluation import Evaluator
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder, environment
+from simnet.record.html import summary_html
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
 from simnet.scenario import METHODS, Scenario
 from simnet.version import VERSION
 from simnet.world import World, build
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Progress = Callable[[int, int], None]
 """Called with (rounds finished, rounds in all)."""
@@ -58,6 +62,15 @@ class Result:
     @property
     def digest(self) -> str:
         return str(self.summary["digest"])
+
+    def frame(self) -> pl.DataFrame:
+        """The rounds as a data frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.rounds, infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return summary_html(self.summary)
 
 
 def run(scenario: Scenario, out: str | Path | None = None, *, progress: Progress | None = None) -> Result:

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,15 +48,27 @@ def show_json(value: Any) -> None:
 
 
 @contextmanager
-def progress(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on stderr if that is a terminal, none otherwise."""
+def progress(title: str, *, quiet: bool, rate: str | None = None) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on stderr if that is a terminal, none otherwise; `rate` is the unit of its speed, if shown."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    speed = [] if rate is None else [_Speed(rate)]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *speed, TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title[:40], total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class _Speed(ProgressColumn):
+    """How many are finished in a second."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.2f} {self._unit}" if task.speed else "", style="dim")
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -100,7 +121,18 @@ def compare_table(results: Sequence[Result]) -> Table:
     first = results[0].summary
     table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
     table.add_column("method", style="bold")
-    for heading in ("test error", "train loss", "ε claimed", "ε proven", "sent", "skips", "msgs", "MB", "stale", "time s"):
+    for heading in (
+        "test error",
+        "train loss",
+        "ε claimed",
+        "ε proven",
+        "sent",
+        "skips",
+        "msgs",
+        "MB",
+        "stale",
+        "time s",
+    ):
         table.add_column(heading, justify="right")
     for result in results:
         summary = result.summary

@@ -1,0 +1,120 @@
+"""Figures over replicates: means with their uncertainty, and paired differences.
+
+Intervals cover 95 %. `t` is Student's: exact for normal figures. `bootstrap` is the percentile interval of 2,000
+resampled means, always the same ones for the same data. The columns say which: `t95_low`, `bootstrap95_low`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from simnet.errors import SimnetError
+from simnet.streams import Streams
+
+Interval = Literal["t", "bootstrap"]
+
+_LEVEL = 0.95
+_RESAMPLES = 2000
+
+
+def means(runs: pl.DataFrame, by: Sequence[str], figures: Sequence[str], interval: Interval = "t") -> pl.DataFrame:
+    """A row a setting and figure: n, mean, interval, median, least and most. Failed runs do not count."""
+    _check(runs, [*by, *figures], interval)
+    rows = []
+    for names, group in _groups(runs, by):
+        for figure in figures:
+            values = group[figure].drop_nulls().to_numpy().astype(np.float64)
+            rows.append(names | {"figure": figure} | _statistics(values, interval))
+    return _table(runs, by, rows, interval)
+
+
+def differences(
+    runs: pl.DataFrame,
+    fields: Sequence[str],
+    field: str,
+    baseline: Any,
+    figures: Sequence[str],
+    interval: Interval = "t",
+) -> pl.DataFrame:
+    """A row a setting and figure: statistics of (setting − baseline) over the seeds that both have.
+
+    Settings that share a seed share every draw that they do not change, so the difference is sharper than the
+    difference of the means.
+    """
+    _check(runs, [*fields, field, *figures], interval)
+    others = [name for name in fields if name != field]
+    base = runs.filter(pl.col(field).eq_missing(baseline)).select(*others, "seed", *figures)
+    if base.is_empty():
+        known = ", ".join(map(str, runs[field].unique(maintain_order=True)))
+        raise SimnetError(f"{field} = {baseline}: no run has it, choose one of {known}")
+    rest = runs.filter(~pl.col(field).eq_missing(baseline))
+    pairs = rest.join(
+        base, on=[*others, "seed"], how="inner", suffix="|baseline", nulls_equal=True, maintain_order="left"
+    )
+    rows = []
+    for names, group in _groups(pairs, fields):
+        for figure in figures:
+            change = (group[figure] - group[f"{figure}|baseline"]).drop_nulls().to_numpy().astype(np.float64)
+            rows.append(names | {"figure": figure} | _statistics(change, interval))
+    return _table(runs, fields, rows, interval)
+
+
+def _groups(table: pl.DataFrame, by: Sequence[str]) -> list[tuple[dict[str, Any], pl.DataFrame]]:
+    if not by:
+        return [({}, table)]
+    return [
+        (dict(zip(by, names, strict=True)), group) for names, group in table.group_by(list(by), maintain_order=True)
+    ]
+
+
+def _statistics(values: npt.NDArray[np.float64], interval: Interval) -> dict[str, float | int | None]:
+    found: dict[str, float | int | None] = {"n": len(values)}
+    low, high = bounds(values, interval)
+    if not len(values):
+        return found | dict.fromkeys(("mean", "low", "high", "median", "min", "max"))
+    return found | {
+        "mean": float(values.mean()),
+        "low": low,
+        "high": high,
+        "median": float(np.median(values)),
+        "min": float(values.min()),
+        "max": float(values.max()),
+    }
+
+
+def bounds(values: npt.NDArray[np.float64], interval: Interval) -> tuple[float | None, float | None]:
+    """The interval of a mean; none for fewer than two values."""
+    if len(values) < 2:
+        return None, None
+    if interval == "bootstrap":
+        rng = Streams(0).generator("bootstrap")
+        picks = rng.integers(len(values), size=(_RESAMPLES, len(values)))
+        tails = ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)
+        low, high = np.quantile(values[picks].mean(axis=1), tails)
+        return float(low), float(high)
+    from scipy.stats import t
+
+    half = float(t.ppf((1 + _LEVEL) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _table(runs: pl.DataFrame, by: Sequence[str], rows: list[dict[str, Any]], interval: Interval) -> pl.DataFrame:
+    numbers = ("mean", "low", "high", "median", "min", "max")
+    schema = {name: runs.schema[name] for name in by}
+    table = pl.DataFrame(
+        rows, schema=schema | {"figure": pl.String, "n": pl.Int64} | dict.fromkeys(numbers, pl.Float64), orient="row"
+    )
+    return table.rename({"low": f"{interval}95_low", "high": f"{interval}95_high"})
+
+
+def _check(runs: pl.DataFrame, columns: Sequence[str], interval: str) -> None:
+    if interval not in get_args(Interval):
+        raise SimnetError(f"interval = {interval!r}: choose one of {', '.join(get_args(Interval))}")
+    for name in columns:
+        if name not in runs.columns:
+            raise SimnetError(f"{name}: the runs have no such column, choose from {', '.join(runs.columns)}")

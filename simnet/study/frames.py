@@ -1,0 +1,139 @@
+"""Records as columns: one table of runs, one of rounds, with the same words as summary.json and rounds.csv."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+Row = dict[str, Any]
+
+RUNS = {
+    "key": pl.String,
+    "seed": pl.Int64,
+    "error": pl.String,
+    "final": pl.Boolean,
+    "code": pl.String,
+    "resolved": pl.String,
+}
+"""Columns that every run has, failed or not."""
+ROUNDS = {"key": pl.String, "round": pl.Int64}
+
+_TEXT = ("error", "scenario", "digest", "algorithm", "basis", "resolved", "code", "key")
+_SECTIONS = ("accuracy", "privacy", "communication", "time")
+
+
+def run_row(record: Row) -> Row:
+    """A stored record as a row; a failed run has no figures."""
+    row: Row = {"key": record["key"], "seed": record["seed"], "error": record["error"], "final": record["final"]}
+    for name, value in (record["summary"] or {}).items():
+        if name in _SECTIONS:
+            row |= value
+        elif name == "staleness":
+            row |= {f"staleness_{each}": amount for each, amount in value.items()}
+        else:
+            row[name] = value
+    resolved = json.dumps(record["scenario"], sort_keys=True, ensure_ascii=False)
+    return row | {"code": record["code"], "resolved": resolved}
+
+
+def runs_frame(records: Sequence[Row]) -> pl.DataFrame:
+    """A row a run."""
+    return _frame([run_row(record) for record in records], RUNS)
+
+
+def rounds_frame(records: Sequence[Row]) -> pl.DataFrame:
+    """A row a round, told apart by the run's key."""
+    return _frame([{"key": record["key"], **row} for record in records for row in record["rounds"]], ROUNDS)
+
+
+def plan_frame(plan: Row) -> pl.DataFrame:
+    """A row a planned run: number, key, seed and the varied fields."""
+    runs = plan["runs"]
+    columns: dict[str, Any] = {
+        "run": pl.Series([*range(len(runs))], dtype=pl.Int64),
+        "key": pl.Series([run["key"] for run in runs], dtype=pl.String),
+        "seed": pl.Series([run["seed"] for run in runs], dtype=pl.Int64),
+    }
+    for name in plan["fields"]:
+        columns[name] = setting_column([run["settings"].get(name) for run in runs])
+    return pl.DataFrame(columns)
+
+
+def setting_column(values: Sequence[Any]) -> pl.Series:
+    """Values of one field under one type: numbers, switches, or else text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {bool}:
+        return pl.Series(values, dtype=pl.Boolean)
+    if kinds <= {int}:
+        return pl.Series(values, dtype=pl.Int64)
+    if kinds <= {int, float}:
+        return pl.Series([None if value is None else float(value) for value in values], dtype=pl.Float64)
+    return pl.Series([_text(value) for value in values], dtype=pl.String)
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def assembled(plan: Row, runs: pl.DataFrame, *, keep_others: bool = False) -> pl.DataFrame:
+    """Finished runs in the study's order, with its fields; `keep_others`: also those that it no longer asks for.
+
+    Of those, the ones that newer code has done again are dropped.
+    """
+    planned = plan_frame(plan)
+    figures = [name for name in runs.columns if name not in ("run", *_fields(runs), *RUNS)]
+    known = ["key", "error", "final", *figures, "code", "resolved"]
+    table = planned.join(runs.select(known), on="key", how="inner").sort("run")
+    if not keep_others:
+        return table
+    others = runs.select([*known, "seed"]).join(planned, on="key", how="anti")
+    others = others.join(table, on="resolved", how="anti").sort("key")
+    return stacked(table, others)
+
+
+def _fields(runs: pl.DataFrame) -> list[str]:
+    """The columns of varied fields stand between seed and error."""
+    names = runs.columns
+    return names[names.index("seed") + 1 : names.index("error")]
+
+
+def stacked(*tables: pl.DataFrame) -> pl.DataFrame:
+    """Tables one after the other; a column that one of them lacks is empty there."""
+    return pl.concat(tables, how="diagonal_relaxed")
+
+
+def read(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """A Parquet file; an empty table if there is none."""
+    return pl.read_parquet(path) if path.exists() else pl.DataFrame(schema=schema)
+
+
+def parquet(table: pl.DataFrame) -> bytes:
+    """A table as the bytes of a Parquet file."""
+    out = io.BytesIO()
+    table.write_parquet(out, compression="zstd")
+    return out.getvalue()
+
+
+def _frame(rows: list[Row], empty: Mapping[str, Any]) -> pl.DataFrame:
+    if not rows:
+        return pl.DataFrame(schema=empty)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pl.DataFrame({name: _column(name, [row.get(name) for row in rows]) for name in names})
+
+
+def _column(name: str, values: list[Any]) -> pl.Series:
+    if name in _TEXT:
+        return pl.Series(values, dtype=pl.String)
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return pl.Series(values, dtype=pl.Boolean)
+    if kinds == {int}:
+        return pl.Series(values, dtype=pl.Int64)
+    if kinds == {str}:
+        return pl.Series(values, dtype=pl.String)
+    return pl.Series([None if value is None else float(value) for value in values], dtype=pl.Float64)

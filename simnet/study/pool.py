@@ -1,0 +1,132 @@
+"""Worker processes of this machine, one run at a time each.
+
+The standard library's pool gives up as a whole when one worker dies, and its workers outlive a parent that is killed.
+Here a worker that dies costs its own run only, and a worker whose parent is gone reads the end of its pipe and stops.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnContext
+
+from simnet.errors import SimnetError
+from simnet.study.job import Job, Record, failed, perform
+
+_READY = "ready"
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def execute(jobs: Sequence[Job], workers: int) -> Generator[Record, None, None]:
+    """Records in the order in which the runs end; closing the iterator stops all workers at once."""
+    context = multiprocessing.get_context("spawn")
+    waiting = deque(jobs)
+    crew: dict[Connection, _Worker] = {}
+    died: set[str] = set()
+    try:
+        while waiting or any(worker.job for worker in crew.values()):
+            while len(crew) < workers and len(crew) < len(jobs) and waiting:
+                newcomer = _Worker(context)
+                crew[newcomer.pipe] = newcomer
+            for pipe in wait([worker.pipe for worker in crew.values() if worker.job or not worker.ready or waiting]):
+                assert isinstance(pipe, Connection)
+                worker = crew[pipe]
+                job = worker.job
+                try:
+                    message = pipe.recv()
+                except (EOFError, ConnectionError):
+                    del crew[pipe]
+                    if record := _fallen(worker, job, died, waiting):
+                        yield record
+                    continue
+                worker.take(waiting)
+                if isinstance(message, Record):
+                    yield message
+    finally:
+        for worker in crew.values():
+            worker.stop()
+
+
+class _Worker:
+    """A process, the pipe to it, and the job that it has."""
+
+    def __init__(self, context: SpawnContext) -> None:
+        self.pipe, far = context.Pipe()
+        self.process = context.Process(target=serve, args=(far,), daemon=True)
+        self.ready = False
+        self.job: Job | None = None
+        with _deaf_to_interrupts():
+            self.process.start()
+        far.close()
+
+    def take(self, waiting: deque[Job]) -> None:
+        """The next job, if there is one; the worker has just said that it is free."""
+        self.ready = True
+        self.job = waiting.popleft() if waiting else None
+        if self.job is not None:
+            with suppress(ConnectionError):  # it has died; reading from it will tell
+                self.pipe.send(self.job)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _fallen(worker: _Worker, job: Job | None, died: set[str], waiting: deque[Job]) -> Record | None:
+    """What becomes of the job of a worker that died: another worker tries it once, then it is recorded as failed."""
+    worker.process.join()
+    if not worker.ready:
+        raise SimnetError(
+            "a worker process could not start: a script that runs a study does so under "
+            "`if __name__ == '__main__':`, because its workers import it"
+        )
+    if job is None:
+        return None
+    if job.key in died:
+        return failed(job, f"the worker process died twice, with exit code {worker.process.exitcode}")
+    died.add(job.key)
+    waiting.appendleft(job)
+    return None
+
+
+def serve(pipe: Connection) -> None:
+    """A worker's life: say that it is there, then run what comes until the pipe ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _hear_interrupts_again()
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        pipe.send(_READY)
+        while True:
+            pipe.send(perform(pipe.recv()))
+    except (EOFError, ConnectionError):
+        return
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """A process that starts meanwhile inherits the blocked signal: Ctrl-C is for the parent to handle."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _hear_interrupts_again() -> None:
+    """Unblock the signal once it is ignored, so that what the worker itself starts is not deaf."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

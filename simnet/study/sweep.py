@@ -1,0 +1,118 @@
+"""Do what a study asks for and nothing that is done already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from simnet.errors import SimnetError
+from simnet.record.folder import slug
+from simnet.study import cluster as dask_cluster
+from simnet.study import pool
+from simnet.study.job import Job, Record
+from simnet.study.keys import code_version
+from simnet.study.plan import Planned, plan
+from simnet.study.results import StudyResult
+from simnet.study.spec import Study
+from simnet.study.store import Store
+
+Executor = Callable[[Sequence[Job]], Generator[Record, None, None]]
+Progress = Callable[[int, int], None]
+"""Called with (runs finished, runs to do)."""
+
+
+@dataclass(frozen=True)
+class Agenda:
+    """What a study asks for, and which of it is done."""
+
+    study: Study
+    runs: list[Planned]
+    finished: set[str]
+    folder: Path
+
+    @property
+    def todo(self) -> list[Planned]:
+        return [run for run in self.runs if run.key not in self.finished]
+
+
+def study(
+    source: str | Path | Mapping[str, Any] | Study,
+    out: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+) -> StudyResult:
+    """Run a study, or what is missing of it, and give its tables.
+
+    Args:
+        source: a study's file, plain dictionaries shaped like one, or a `Study`.
+        out: where studies' folders go; None keeps nothing, so that nothing can be resumed.
+        workers: processes; default: the cores of this machine.
+        cluster: `local`, or the address of a Dask scheduler, instead of a pool of processes.
+    """
+    found = read(source)
+    with _place(out) as folder:
+        planned = agenda(found, folder)
+        result = sweep(planned, executor(workers, cluster))
+        return result if out is not None else StudyResult.in_memory(planned.folder)
+
+
+def read(source: str | Path | Mapping[str, Any] | Study) -> Study:
+    """A study from its file, or from plain dictionaries."""
+    if isinstance(source, Study):
+        return source
+    return Study.of(source) if isinstance(source, Mapping) else Study.load(source)
+
+
+def agenda(study: Study, out: str | Path) -> Agenda:
+    """Look what is done and what is missing; nothing is written."""
+    store = Store(Path(out) / slug(study.name))
+    return Agenda(study, plan(study), store.finished(), store.folder)
+
+
+def executor(workers: int | None = None, cluster: str | None = None) -> Executor:
+    """Where runs are done."""
+    if workers is not None and workers < 1:
+        raise SimnetError(f"--workers {workers}: at least 1")
+    count = workers or pool.cores()
+    return (
+        partial(dask_cluster.execute, address=cluster, workers=count)
+        if cluster
+        else partial(pool.execute, workers=count)
+    )
+
+
+def sweep(found: Agenda, execute: Executor, progress: Progress | None = None) -> StudyResult:
+    """Do what is missing, keep each run when it ends, and give the tables.
+
+    Whatever stops it, finished runs are kept.
+    """
+    store = Store(found.folder)
+    with store.locked():
+        store.write_plan(found.study, found.runs)
+        finished = store.finished()  # again: another sweep may have ended meanwhile
+        code = code_version()
+        jobs = [Job(run.key, code, run.scenario) for run in found.runs if run.key not in finished]
+        try:
+            with closing(execute(jobs)) as records:
+                for ended, record in enumerate(records, 1):
+                    store.add(record)
+                    if progress is not None:
+                        progress(ended, len(jobs))
+        finally:
+            store.compact()
+    return StudyResult.load(found.folder)
+
+
+@contextmanager
+def _place(out: str | Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield Path(out)
+        return
+    with TemporaryDirectory() as folder:
+        yield Path(folder)

@@ -1,0 +1,130 @@
+"""Studies on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.table import Table
+
+from simnet.study.plan import described
+from simnet.study.results import HEADLINES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from simnet.study.results import StudyResult
+    from simnet.study.sweep import Agenda
+
+_MOST_ROWS = 60
+_HEADINGS = {
+    "test_error": ("test error", 1.0),
+    "wire_bytes": ("sent MB", 1e-6),
+    "simulated": ("time s", 1.0),
+    "proven_epsilon": ("ε proven", 1.0),
+}
+"""What a headline figure is called in a table, and the factor to its unit there."""
+
+
+def means_table(result: StudyResult) -> Table:
+    """A row a setting: mean and half the width of its 95 % interval (Student's t) of the headline figures."""
+    table = Table(title=f"{result.name}: mean ± half of the 95 % interval (t) over seeds")
+    for name in labels(result.fields):
+        table.add_column(name, style="bold")
+    table.add_column("runs", justify="right")
+    figures = [name for name in HEADLINES if name in result.runs.columns]
+    for name in figures:
+        table.add_column(_HEADINGS[name][0], justify="right", no_wrap=True)
+    if not figures:
+        return table
+    means = result.means(*figures).to_dicts()
+    settings = [means[start : start + len(figures)] for start in range(0, len(means), len(figures))]
+    for rows in settings[:_MOST_ROWS]:
+        cells = [_spread(row) for row in rows]
+        table.add_row(*(_cell(rows[0][name]) for name in result.fields), str(rows[0]["n"]), *cells)
+    hidden = len(settings) - _MOST_ROWS
+    table.caption = f"… and {hidden:,} more settings" if hidden > 0 else None
+    return table
+
+
+def labels(fields: Sequence[str]) -> list[str]:
+    """Short names of fields: the last word that says something, or the whole path where two would be alike."""
+    short = [field.removesuffix(".name").removesuffix(".kind").rpartition(".")[2] for field in fields]
+    return [name if short.count(name) == 1 else field for name, field in zip(short, fields, strict=True)]
+
+
+def agenda_table(agenda: Agenda) -> Table:
+    """A row a run: what is done and what would run."""
+    table = Table(title=f"{agenda.study.name}: {len(agenda.todo):,} of {len(agenda.runs):,} runs to do")
+    for name in ("run", *labels(agenda.study.fields), "seed", "state"):
+        table.add_column(name)
+    for run in agenda.runs[:_MOST_ROWS]:
+        state = "done" if run.key in agenda.finished else "to do"
+        table.add_row(
+            str(run.number), *(_cell(run.settings[name]) for name in agenda.study.fields), str(run.seed), state
+        )
+    hidden = len(agenda.runs) - _MOST_ROWS
+    table.caption = f"… and {hidden:,} more; --json lists all" if hidden > 0 else None
+    return table
+
+
+def agenda_json(agenda: Agenda) -> dict[str, Any]:
+    """What is done and what would run."""
+    runs = [
+        {"key": run.key, "done": run.key in agenda.finished, "seed": run.seed, "settings": run.settings}
+        for run in agenda.runs
+    ]
+    return {"study": agenda.study.name, "folder": str(agenda.folder), "runs": runs}
+
+
+def sweep_json(agenda: Agenda, result: StudyResult) -> dict[str, Any]:
+    """How a sweep went."""
+    return {
+        "study": result.name,
+        "folder": str(result.folder),
+        "runs": len(agenda.runs),
+        "done_before": len(agenda.runs) - len(agenda.todo),
+        "done_now": len(agenda.todo),
+        "failed": result.failures.height,
+        "failures": result.failures.to_dicts(),
+    }
+
+
+def say_failures(result: StudyResult) -> None:
+    """A sentence a setting that failed."""
+    seeds: dict[tuple[str, str], int] = {}
+    for row in result.failures.to_dicts():
+        failure = described({name: row[name] for name in result.fields}), row["error"]
+        seeds[failure] = seeds.get(failure, 0) + 1
+    for (settings, error), count in list(seeds.items())[:_MOST_ROWS]:
+        typer.echo(f"failed, {count} of the seeds: {settings}: {error}", err=True)
+    if len(seeds) > _MOST_ROWS:
+        typer.echo(f"… and {len(seeds) - _MOST_ROWS:,} more settings failed", err=True)
+
+
+def answer_table(answer: pl.DataFrame) -> Table:
+    """What a query found."""
+    table = Table()
+    for name, kind in answer.schema.items():
+        table.add_column(name, justify="right" if kind.is_numeric() else "left", overflow="fold")
+    for row in answer[:_MOST_ROWS].iter_rows():
+        table.add_row(*(_cell(value) for value in row))
+    hidden = answer.height - _MOST_ROWS
+    table.caption = f"… and {hidden:,} more rows; --json or --csv gives all" if hidden > 0 else None
+    return table
+
+
+def _spread(row: dict[str, Any]) -> str:
+    if row["mean"] is None:
+        return "–"
+    factor = _HEADINGS[row["figure"]][1]
+    mean = f"{row['mean'] * factor:.4g}"
+    half = 0.0 if row["t95_low"] is None else (row["mean"] - row["t95_low"]) * factor
+    return f"{mean} ± {half:.2g}" if half else mean
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "–" if value is None else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
