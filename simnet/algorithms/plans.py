@@ -150,6 +150,7 @@ def _proven(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> 
                 tested=spec.test or "noise-free",
                 tolerance=spec.tolerance,
                 output_share=output_share,
+                transport=scenario.privacy.bound == "transport",
             )
         else:
             found[standing] = proven.plan_pp(
@@ -159,6 +160,7 @@ def _proven(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> 
                 scenario.rounds,
                 tolerance=spec.tolerance,
                 output_share=output_share,
+                transport=scenario.privacy.bound == "transport",
             )
     return Budgeting(spec.regulariser, [found[standing] for standing in standings], scenario.privacy.epsilon)
 

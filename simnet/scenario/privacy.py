@@ -21,6 +21,11 @@ class Privacy(Section):
     calibration: Literal["proven", "paper", "none"] = Field(
         "proven", description="noise that meets ε by a proof, noise by the paper's formulas, or no noise at all"
     )
+    bound: Literal["moments", "transport"] = Field(
+        "moments",
+        description="which proof prices objective perturbation in pp-admm and ipp-admm under `proven`: the moments of "
+        "the noise, or the sharper change of variables; docs/privacy.md has both",
+    )
 
 
 class Log(Section):

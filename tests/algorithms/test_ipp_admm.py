@@ -5,7 +5,9 @@ import pytest
 
 from simnet import Scenario, run
 from simnet.algorithms.ipp_admm import IppAdmmPeer
+from simnet.algorithms.plans import budgeting
 from simnet.algorithms.pp_admm import Perturbation
+from simnet.algorithms.standing import Standing
 from simnet.learning.losses import LOGISTIC
 from simnet.learning.objective import LocalObjective
 from simnet.privacy.problem import LocalProblem
@@ -104,3 +106,22 @@ def test_the_log_pays_for_the_test_before_it_tells_an_answer():
         if isinstance(event, SvtTested):
             assert event.agent in paid
     assert paid == set(range(5))
+
+
+@pytest.mark.parametrize("name", ["pp-admm", "ipp-admm"])
+def test_the_sharper_bound_buys_less_noise_for_the_same_epsilon(name):
+    scenario = Scenario.of(
+        {
+            "rounds": 6,
+            "data": {"source": "synthetic", "rows": 6000, "features": 3},
+            "algorithm": {"name": name, "eta": 0.1},
+            "privacy": {"epsilon": 2.0},
+        }
+    )
+    standings = [Standing(1000, 3)]
+    wide, narrow = (
+        budgeting(scenario.with_(**{"privacy.bound": bound}), standings).plans[0] for bound in ("moments", "transport")
+    )
+    assert narrow.sigma1 < 0.99 * wide.sigma1
+    summary = run(scenario.with_(**{"privacy.bound": "transport"})).summary
+    assert 2.0 - 1e-4 <= summary["privacy"]["proven_epsilon"] <= 2.0
