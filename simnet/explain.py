@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
+
 from simnet.algorithms.plans import Budgeting
 from simnet.algorithms.schedules import Schedule
 from simnet.algorithms.standing import Standing
+from simnet.algorithms.theory import theory
 from simnet.learning.losses import LOSSES
 from simnet.network import frame
-from simnet.network.codec import CODECS
 from simnet.privacy.ledger import account
 from simnet.privacy.plan import Plan
+from simnet.reporting import Reporting
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import DpAdmm
-from simnet.world import build, links
+from simnet.wiring import links, writer
+from simnet.world import World, build
 
 Facts = dict[str, Any]
 
@@ -45,7 +49,8 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
         },
         "local problem": _problem(scenario, standings, budget),
         **_privacy(scenario, standings, budget),
-        "traffic": _traffic(scenario, standings, learning.features),
+        **_theory(built),
+        "traffic": _traffic(scenario, standings, learning.features) | _reports(built.reporting),
     }
 
 
@@ -117,10 +122,32 @@ def _scheduled_noise(plan: Schedule) -> Facts:
     }
 
 
+def _theory(built: World) -> dict[str, Facts]:
+    """What the method's theorems ask for, and by how much the scenario meets it."""
+    adjacency = nx.to_numpy_array(built.graph, nodelist=range(built.agents))
+    words = {True: "holds", False: "does not hold", None: "comes to"}
+    findings = theory(built.scenario, built.standings, built.budgeting, adjacency, built.learning.features)
+    facts = {found.name: f"{words[found.holds]} ({found.margin:.4g}): {found.sentence}" for found in findings}
+    return {"theory": facts} if facts else {}
+
+
+def _reports(reporting: Reporting | None) -> Facts:
+    """Rows that travel before the first round."""
+    if reporting is None:
+        return {}
+    sent = [found for found in reporting.reports if found is not None]
+    reports = sum(found.messages for found in sent)
+    return {
+        "reports before round 1": f"{reports:,} ({sum(found.wire_bytes for found in sent):,} bytes)",
+        "of which lost": f"{reports - sum(found.delivered for found in sent):,}",
+        "round 1 begins at": f"{reporting.begins:.6g} s",
+    }
+
+
 def _traffic(scenario: Scenario, standings: list[Standing], features: int) -> Facts:
     import numpy as np
 
-    payload = len(CODECS[scenario.network.codec]().encode((np.zeros(features),)))
+    payload = len(writer(scenario, 0).letter(0, (np.zeros(features),)))
     message = len(frame.encode(frame.Kind.VALUE, sender=0, round=1, payload=b"\0" * payload))
     releases = min(scenario.rounds, getattr(scenario.algorithm, "max_releases", scenario.rounds))
     messages = releases * sum(standing.degree for standing in standings)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simnet import Scenario, run, world
-from simnet.learning.graph import correlations, fused, graphical_lasso
+from simnet.learning.graph import fused
 from simnet.record.events import BroadcastSkipped, PrivacySpent, ReleaseMade, ReportsGathered
 from simnet.record.laws import Laws
 from simnet.record.rounding import unpack
@@ -163,27 +163,3 @@ def test_noise_that_the_scenario_names_costs_what_it_costs():
     spent = [e for _, _, e in result.events if isinstance(e, PrivacySpent) and e.agent == 0]
     assert {e.parameters["sigma"] for e in spent} == {0.05}
     assert result.summary["privacy"]["proven_epsilon"] < 2.0
-
-
-def test_the_graph_joins_features_that_are_dependent_given_all_others():
-    """A Markov chain: neighbours are joined, features two apart are not, though they are correlated."""
-    rng = np.random.default_rng(1)
-    chain = np.zeros((20_000, 4))
-    chain[:, 0] = rng.standard_normal(20_000)
-    for i in range(1, 4):
-        chain[:, i] = (-1) ** i * 0.5 * chain[:, i - 1] + 0.75**0.5 * rng.standard_normal(20_000)
-    assert abs(correlations(chain)[0, 2]) > 0.2
-    W = fused(chain, 0.1).toarray()
-    np.testing.assert_array_equal(W, [[1, 1, 0, 0], [0, 1, -1, 0], [0, 0, 1, 1]])
-
-
-def test_the_graphical_lasso_meets_its_own_optimality_conditions():
-    rng = np.random.default_rng(2)
-    S = correlations(rng.standard_normal((200, 6)) @ rng.standard_normal((6, 6)))
-    precision = graphical_lasso(S, 0.15)
-    slope = S - np.linalg.inv(precision)
-    off = ~np.eye(6, dtype=bool)
-    joined = off & (precision != 0)
-    np.testing.assert_allclose(slope[joined], -0.15 * np.sign(precision[joined]), atol=5e-4)
-    assert np.abs(slope[off & (precision == 0)]).max() <= 0.15 + 5e-4
-    np.testing.assert_allclose(np.diag(slope), 0, atol=5e-4)

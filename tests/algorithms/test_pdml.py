@@ -9,8 +9,6 @@ import pytest
 
 from simnet import Scenario, run, world
 from simnet.errors import ScenarioError
-from simnet.learning.losses import LOGISTIC
-from simnet.learning.unbiased import unbiased
 from simnet.record.events import PrivacySpent, ReleaseMade, ReportsGathered, RoundStarted
 from simnet.record.laws import Laws
 from simnet.record.rounding import unpack
@@ -134,12 +132,3 @@ def test_the_loss_of_the_primal_noise_grows_geometrically_as_the_noise_decays():
 def test_a_server_without_a_single_report_is_refused():
     with pytest.raises(ScenarioError, match="not one of 300 reports reaches server 0"):
         world.build(scenario(**{"network.access.loss": 1.0}))
-
-
-def test_flipping_labels_leaves_the_loss_unbiased():
-    z = np.linspace(-4, 4, 9)
-    fair, wrong = unbiased(LOGISTIC, 0.7), 1 / (1 + math.exp(0.7))
-    np.testing.assert_allclose((1 - wrong) * fair.value(z) + wrong * fair.value(-z), LOGISTIC.value(z), atol=1e-12)
-    assert np.abs(fair.slope(z)).max() <= fair.lipschitz
-    step = 1e-6
-    np.testing.assert_allclose((fair.value(z + step) - fair.value(z - step)) / (2 * step), fair.slope(z), atol=1e-8)
