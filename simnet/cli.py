@@ -177,6 +177,19 @@ def audit(
     raise typer.Exit(1 if result.broken else 0)
 
 
+@app.command()
+def report(
+    run: Run,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write; report.html in the run folder if none.")
+    ] = None,
+) -> None:
+    """Write a run as one HTML page with charts, tables and a replay; it needs no network to be read."""
+    from simnet.report import report as write
+
+    typer.echo(f"wrote {write(run, output)}")
+
+
 @app.command(name="list")
 def list_() -> None:
     """Every algorithm, topology, link model, pacing and codec."""

@@ -1,0 +1,265 @@
+// The replay: a picture of the network at any simulated time, a pure function of that time, drawn on a canvas.
+
+const FATE = { underWay: 0, delivered: 1, lost: 2, overflowed: 3, unreachable: 4 };
+const ACT = { silent: 0, broadcast: 1, skip: 2 };
+const ENDS = { [FATE.underWay]: 0.9, [FATE.delivered]: 1, [FATE.lost]: 0.5, [FATE.overflowed]: 0.14, [FATE.unreachable]: 0.86 };
+const SHORTEST = 0.3;   // seconds of watching that a flight takes at least, or nobody would see it
+const BURST = 0.6;      // seconds of watching that a loss stays visible
+
+class Replay {
+  constructor(canvas, places, links, tape) {
+    this.canvas = canvas;
+    this.places = places;
+    this.links = links;
+    this.end = tape.end;
+    this.faults = tape.faults;
+    this.flights = unpacked(tape.flights, { sent: Float64Array, lasts: Float32Array, from: Uint32Array, to: Uint32Array, fate: Uint8Array });
+    this.turns = unpacked(tape.turns, { agent: Uint32Array, round: Uint32Array, began: Float64Array, acted: Float64Array, ended: Float64Array, act: Uint8Array, staleness: Float32Array });
+    this.longest = this.flights.lasts.reduce((most, each) => Math.max(most, each), 0);
+    this.turnsOf = places.map(() => []);
+    for (let i = 0; i < tape.turns.count; i++) this.turnsOf[this.turns.agent[i]].push(i);
+    this.met = Object.fromEntries(Object.values(FATE).map((fate) => [fate, []]));
+    this.flights.fate.forEach((fate, i) => this.met[fate >> 1].push(this.flights.sent[i] + this.flights.lasts[i]));
+    for (const times of Object.values(this.met)) times.sort((a, b) => a - b);
+    let rounds = 1;
+    for (const round of this.turns.round) rounds = Math.max(rounds, round);
+    this.rounds = rounds;
+    this.rate = this.end / Math.min(60, Math.max(12, rounds)) || 1;   // simulated seconds a second of watching
+    this.time = 0;
+    new ResizeObserver(() => this.resize()).observe(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.resize());
+  }
+
+  resize() {
+    const { canvas } = this;
+    const ratio = this.ratio = Math.min(2, window.devicePixelRatio || 1);
+    const width = canvas.clientWidth, height = canvas.clientHeight;
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    this.pen = canvas.getContext("2d");
+    this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const margin = 30;
+    this.at = this.places.map(([x, y]) => [margin + x * (width - 2 * margin), margin + y * (height - 2 * margin)]);
+    const style = getComputedStyle(canvas);
+    this.ink = Object.fromEntries(["card", "ink", "soft", "line", "flying", "low", "delivered", "lost", "overflowed", "unreachable"].map((name) => [name, style.getPropertyValue(`--${name}`)]));
+    this.ground = null;
+    this.radius = this.places.length <= 60 ? 12 : this.places.length <= 300 ? 6 : 3;
+    this.draw(this.time);
+  }
+
+  /** How many messages of a fate have met it. */
+  count(fate, time) { return upTo(this.met[fate], time); }
+
+  draw(time) {
+    this.time = time;
+    const { pen, canvas } = this;
+    if (!pen) return;
+    const { width, height } = canvas;
+    pen.clearRect(0, 0, width, height);
+    const down = this.faults.filter((fault) => fault.began <= time && (fault.ended === null || time < fault.ended));
+    const broken = down.filter((fault) => fault.peer !== null).map(({ agent, peer }) => `${Math.min(agent, peer)}-${Math.max(agent, peer)}`).join();
+    if (!this.ground || this.ground.broken !== broken) this.ground = { broken, picture: this.linksPicture(new Set(broken.split(","))) };
+    pen.drawImage(this.ground.picture, 0, 0, width / this.ratio, height / this.ratio);
+    this.drawFlights(time);
+    this.drawAgents(time, new Set(down.filter((fault) => fault.peer === null).map((fault) => fault.agent)));
+  }
+
+  /** The links change seldom, and there may be thousands: they are drawn once, and again when one breaks or heals. */
+  linksPicture(broken) {
+    const { links, at, canvas, ratio } = this;
+    const picture = new OffscreenCanvas(Math.max(1, canvas.width), Math.max(1, canvas.height));
+    const pen = picture.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.lineWidth = 1;
+    pen.strokeStyle = this.ink.low;
+    for (const isBroken of [false, true]) {
+      pen.setLineDash(isBroken ? [2, 5] : []);
+      pen.beginPath();
+      for (let i = 0; i < (links.a?.length ?? 0); i++) {
+        if (broken.has(`${links.a[i]}-${links.b[i]}`) !== isBroken) continue;
+        pen.moveTo(...at[links.a[i]]);
+        pen.lineTo(...at[links.b[i]]);
+      }
+      pen.stroke();
+    }
+    return picture;
+  }
+
+  drawFlights(time) {
+    const { pen, flights, rate, ink } = this;
+    const least = SHORTEST * rate, burst = BURST * rate;
+    const first = upTo(flights.sent, time - Math.max(this.longest, least) - burst), last = upTo(flights.sent, time);
+    const crowd = last - first > 1500;
+    const trails = new Path2D(), heads = new Path2D(), rings = new Path2D();
+    const bursts = { [FATE.lost]: [], [FATE.overflowed]: [], [FATE.unreachable]: [] };
+    for (let i = first; i < last; i++) {
+      const fate = flights.fate[i] >> 1, notice = flights.fate[i] & 1, sent = flights.sent[i];
+      const lasts = Math.max(flights.lasts[i], fate === FATE.overflowed ? 0 : least), stop = ENDS[fate];
+      const age = time - sent - lasts;
+      if (age <= 0) {
+        const p = ((time - sent) / lasts) * stop;
+        const [x, y] = this.on(i, p);
+        trails.moveTo(...this.on(i, Math.max(0, p - 0.09)));
+        trails.lineTo(x, y);
+        if (notice) { rings.moveTo(x + 2.5, y); rings.arc(x, y, 2.5, 0, 7); } else if (!crowd) { heads.moveTo(x + 2.6, y); heads.arc(x, y, 2.6, 0, 7); }
+      } else if (age < burst && bursts[fate]) bursts[fate].push([...this.on(i, stop), age / burst]);
+    }
+    pen.lineCap = crowd ? "butt" : "round";
+    pen.lineWidth = crowd ? 1.5 : 2.2;
+    pen.strokeStyle = ink.delivered;
+    pen.globalAlpha = 0.75;
+    pen.stroke(trails);
+    pen.globalAlpha = 1;
+    pen.fillStyle = ink.delivered;
+    pen.fill(heads);
+    pen.lineWidth = 1.2;
+    pen.stroke(rings);
+    this.burst(bursts[FATE.lost], ink.lost, 8, 0);
+    this.burst(bursts[FATE.overflowed], ink.overflowed, 4, Math.PI / 4);
+    this.burst(bursts[FATE.unreachable], ink.unreachable, 4, 0);
+  }
+
+  /** A point on a flight's way, a little to the right of the line, so that two directions have a lane each. */
+  on(i, p) {
+    const [x1, y1] = this.at[this.flights.from[i]], [x2, y2] = this.at[this.flights.to[i]];
+    const length = Math.hypot(x2 - x1, y2 - y1) || 1, lane = 3 / length;
+    return [x1 + (x2 - x1) * p - (y2 - y1) * lane, y1 + (y2 - y1) * p + (x2 - x1) * lane];
+  }
+
+  /** Rays that fly apart and fade; their number tells the fates apart without colour. */
+  burst(list, colour, rays, turn) {
+    const { pen } = this;
+    pen.strokeStyle = colour;
+    pen.lineWidth = 2;
+    for (const [x, y, age] of list) {
+      pen.globalAlpha = 1 - age;
+      pen.beginPath();
+      for (let k = 0; k < rays; k++) {
+        const angle = turn + (k * 2 * Math.PI) / rays, inner = 2 + 7 * age, outer = 5 + 9 * age;
+        pen.moveTo(x + inner * Math.cos(angle), y + inner * Math.sin(angle));
+        pen.lineTo(x + outer * Math.cos(angle), y + outer * Math.sin(angle));
+      }
+      pen.stroke();
+    }
+    pen.globalAlpha = 1;
+  }
+
+  drawAgents(time, crashed) {
+    const { pen, at, ink, radius, turns, rate } = this;
+    pen.font = `550 ${radius}px system-ui, sans-serif`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    at.forEach(([x, y], agent) => {
+      const [now, before] = this.turnAt(agent, time);
+      const stale = before === null ? 0 : turns.staleness[before];
+      const acted = now !== null && time >= turns.acted[now] ? turns.act[now] : ACT.silent;
+      const since = now === null ? 1 : (time - turns.acted[now]) / (BURST * rate);
+      pen.globalAlpha = 1;
+      pen.beginPath();
+      pen.arc(x, y, radius, 0, 7);
+      pen.fillStyle = ink.card;
+      pen.fill();
+      const strength = Math.max(0.12, 1 / (1 + 0.45 * stale));
+      if (acted !== ACT.skip) {
+        pen.globalAlpha = strength;
+        pen.fillStyle = ink.ink;
+        pen.fill();
+        pen.globalAlpha = 1;
+      }
+      pen.lineWidth = 1.6;
+      pen.strokeStyle = crashed.has(agent) ? ink.lost : ink.soft;
+      pen.setLineDash(acted === ACT.skip ? [3, 3] : []);
+      pen.stroke();
+      pen.setLineDash([]);
+      if (acted === ACT.broadcast && since < 1) {
+        pen.globalAlpha = 0.6 * (1 - since);
+        pen.strokeStyle = ink.delivered;
+        pen.beginPath();
+        pen.arc(x, y, radius + 2 + 10 * since, 0, 7);
+        pen.stroke();
+        pen.globalAlpha = 1;
+      }
+      if (crashed.has(agent)) {
+        const d = radius * 0.7;
+        pen.beginPath();
+        pen.moveTo(x - d, y - d); pen.lineTo(x + d, y + d); pen.moveTo(x + d, y - d); pen.lineTo(x - d, y + d);
+        pen.strokeStyle = ink.lost;
+        pen.stroke();
+      } else if (radius > 8) {
+        pen.fillStyle = acted !== ACT.skip && strength > 0.5 ? ink.card : ink.ink;
+        pen.fillText(String(agent), x, y + 0.5);
+      }
+    });
+  }
+
+  /** The agent's turn at a time, and the last one that it has finished; null where there is none. */
+  turnAt(agent, time) {
+    const own = this.turnsOf[agent], { began, ended } = this.turns;
+    let low = 0, high = own.length;
+    while (low < high) { const middle = (low + high) >> 1; if (began[own[middle]] <= time) low = middle + 1; else high = middle; }
+    if (!low) return [null, null];
+    const now = own[low - 1];
+    return [now, ended[now] <= time ? now : low > 1 ? own[low - 2] : null];
+  }
+
+  /** The lowest and the highest round that shown agents are in. */
+  roundsAt(time) {
+    let low = Infinity, high = 0;
+    for (let agent = 0; agent < this.places.length; agent++) {
+      const [now] = this.turnAt(agent, time);
+      if (now !== null) { low = Math.min(low, this.turns.round[now]); high = Math.max(high, this.turns.round[now]); }
+    }
+    return high ? [low, high] : [0, 0];
+  }
+}
+
+function unpacked(columns, kinds) {
+  return Object.fromEntries(Object.entries(kinds).map(([name, kind]) => {
+    const bytes = Uint8Array.from(atob(columns[name]), (c) => c.charCodeAt(0));
+    return [name, new kind(bytes.buffer)];
+  }));
+}
+
+/** How many entries of an ascending list are at most `limit`. */
+function upTo(list, limit) {
+  let low = 0, high = list.length;
+  while (low < high) { const middle = (low + high) >> 1; if (list[middle] <= limit) low = middle + 1; else high = middle; }
+  return low;
+}
+
+/** Buttons, scrubber, keys and the clock around a replay. */
+function controlReplay(replay, { stage, play, scrub, speed, clock, timeless }) {
+  let playing = false, before = null;
+  scrub.max = replay.end;
+  const fates = [["delivered", FATE.delivered], ["lost", FATE.lost], ["overflowed", FATE.overflowed], ["unreachable", FATE.unreachable]];
+  const go = (time) => {
+    const t = Math.max(0, Math.min(replay.end, time));
+    scrub.value = t;
+    replay.draw(t);
+    const [low, high] = replay.roundsAt(t);
+    const told = [["", timeless ? `round ${high}` : format.seconds(t)]];
+    if (!timeless) told.push(["round ", low === high ? String(high) : `${low}–${high}`]);
+    for (const [name, fate] of fates) if (replay.met[fate].length) told.push([`${name} `, format.count(replay.count(fate, t))]);
+    clock.replaceChildren(...told.map(([name, value]) => element("span", {}, name, element("b", {}, value))));
+    scrub.setAttribute("aria-valuetext", timeless ? `round ${high}` : format.seconds(t));
+  };
+  const frame = (now) => {
+    if (!playing) return;
+    if (before !== null) go(replay.time + ((now - before) / 1000) * replay.rate * Number(speed.value));
+    before = now;
+    if (replay.time >= replay.end) return set(false);
+    requestAnimationFrame(frame);
+  };
+  const set = (on) => {
+    playing = on;
+    play.textContent = on ? "Pause" : "Play";
+    before = null;
+    if (on) { if (replay.time >= replay.end) go(0); requestAnimationFrame(frame); }
+  };
+  play.addEventListener("click", () => set(!playing));
+  scrub.addEventListener("input", () => go(Number(scrub.value)));
+  stage.addEventListener("keydown", (event) => {
+    if (event.key === " " && event.target !== play) { event.preventDefault(); set(!playing); }
+  });
+  go(0);
+}

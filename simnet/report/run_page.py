@@ -1,0 +1,160 @@
+"""The page of a run."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from string import Template
+from typing import Any
+
+import tomli_w
+
+from simnet.record.folder import slug
+from simnet.record.metrics import Row
+from simnet.report.layout import layout
+from simnet.report.page import asset, cards, columns, facts, page
+from simnet.report.palette import colours
+from simnet.report.run_facts import RunFacts
+from simnet.report.words import bytes_of, count, figure, percent, seconds
+
+_SCRIPTS = ("format.js", "chart.js", "table.js", "graph.js", "replay.js", "run.js")
+_LINKS = 4_000
+"""Links that a drawing shows; beyond, those with the most messages."""
+_ROUNDS = 2_000
+"""Points of a curve; a screen shows no more."""
+
+
+def run_page(run: RunFacts) -> str:
+    """HTML, the same for the same run folder."""
+    summary, scenario = run.summary, run.start.scenario
+    toml = tomli_w.dumps(_without_none(scenario))
+    shape = f"{count(summary['agents'])} agents, {count(summary['edges'])} links, {count(summary['rounds'])} rounds"
+    body = Template(asset("run.html")).substitute(
+        name=html.escape(summary["scenario"]),
+        method=html.escape(summary["algorithm"]),
+        shape=shape,
+        seed=summary["seed"],
+        events=count(summary["time"]["events"]),
+        private=" It is a private log: it also holds what was not released." if run.start.private else "",
+        cards=cards(_cards(summary)),
+        reports=_reports(run),
+        basis=html.escape(summary["privacy"]["basis"]),
+        promise=_promise(summary["privacy"]),
+        toml=html.escape(toml),
+        facts=facts(_identity(run)),
+        environment=facts(_environment(run.environment)),
+        folder=html.escape(f"runs/{slug(summary['scenario'])}/{summary['digest'][:12]}"),
+        digest=summary["digest"],
+    )
+    return page(summary["scenario"], colours(summary["algorithm"]), body, _SCRIPTS, _data(run, toml))
+
+
+def _data(run: RunFacts, toml: str) -> dict[str, Any]:
+    links = run.links.rows
+    drawn = sorted(links, key=lambda row: row["messages"], reverse=True)[:_LINKS] if len(links) > _LINKS else links
+    places = layout(run.summary["agents"], run.start.edges, run.summary["seed"])
+    return {
+        "name": slug(run.summary["scenario"]),
+        "method": run.summary["algorithm"],
+        "budget": run.summary["privacy"]["epsilon"],
+        "simulated": run.summary["time"]["simulated"],
+        "places": places,
+        "links": columns(drawn),
+        "links_in_all": len(links),
+        "rounds": columns(_thinned(run.rounds)),
+        "rounds_in_all": len(run.rounds),
+        "agents": columns(run.agents),
+        "staleness": {"value": list(run.staleness), "count": list(run.staleness.values())},
+        "flow": run.flow.intervals(),
+        "charges": columns(run.charges.entries),
+        "charges_in_all": run.charges.count,
+        "kinds": columns(run.charges.kinds),
+        "accounts": columns(run.charges.accounts),
+        "tape": run.tape.columns(),
+        "toml": toml,
+    }
+
+
+def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    accuracy, privacy, traffic = summary["accuracy"], summary["privacy"], summary["communication"]
+    stale, time = summary["staleness"], summary["time"]
+    turns = traffic["broadcasts"] + traffic["skips"]
+    return [
+        ("Test error", percent(accuracy["test_error"]), "mean over agents"),
+        ("Train loss", figure(accuracy["train_loss"]), "mean over agents, own rows"),
+        ("Dual drift", figure(accuracy["dual_drift"]), "0 on a perfect network"),
+        ("ε proven", figure(privacy["proven_epsilon"]), f"at δ = {privacy['delta']:g}"),
+        ("ε claimed", figure(privacy["claimed_epsilon"]), "what the paper’s theorem says of this noise"),
+        ("On the wire", bytes_of(traffic["wire_bytes"]), f"{count(traffic['messages'])} messages"),
+        ("Delivered", percent(_share(traffic["delivered"], traffic["messages"])), _fates(traffic)),
+        ("Skipped", percent(_share(traffic["skips"], turns)), f"{count(traffic['skips'])} of {count(turns)} rounds"),
+        ("Staleness", figure(stale["mean"]), f"rounds; {percent(stale['fresh_share'])} fresh, at most {stale['max']}"),
+        ("Simulated", seconds(time["simulated"]), f"{seconds(time['wall'])} of computing" if time["wall"] else ""),
+    ]
+
+
+def _fates(traffic: Mapping[str, int]) -> str:
+    names = ("lost", "overflowed", "unreachable", "in_flight")
+    return (
+        ", ".join(f"{count(traffic[name])} {name.replace('_', ' ')}" for name in names if traffic[name])
+        or "all of them"
+    )
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _promise(privacy: Mapping[str, Any]) -> str:
+    if privacy["proven_epsilon"] is None:
+        return "No proof bounds what this run gave away."
+    return (
+        f"One row of training data lives at one agent, so the worst agent counts: the run is "
+        f"({figure(privacy['proven_epsilon'])}, {privacy['delta']:g})-differentially private by proof."
+    )
+
+
+def _reports(run: RunFacts) -> str:
+    if not run.flow.reports:
+        return ""
+    text = (
+        f"Before the first round {count(run.flow.reports)} rows travelled, a message each; the charts leave them out."
+    )
+    return f"<p>{text}</p>"
+
+
+def _identity(run: RunFacts) -> dict[str, str]:
+    summary = run.summary
+    return {
+        "Digest": summary["digest"],
+        "Seed": str(summary["seed"]),
+        "Events": count(summary["time"]["events"]),
+        "simnet": run.start.version,
+        "Event schema": str(run.start.schema),
+        "Features": count(run.start.features),
+        "Training rows": count(sum(run.start.rows)),
+    }
+
+
+def _environment(environment: Mapping[str, Any] | None) -> dict[str, str]:
+    if environment is None:
+        return {"Environment": "unknown: the log came without its run folder"}
+    found: dict[str, str] = {}
+    for name, value in environment.items():
+        if isinstance(value, Mapping):
+            found |= {str(package): str(version) for package, version in value.items()}
+        else:
+            found[name] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return found
+
+
+def _without_none(value: Any) -> Any:
+    """TOML has no null: a field that is not set is left out."""
+    if isinstance(value, Mapping):
+        return {name: _without_none(each) for name, each in value.items() if each is not None}
+    return [_without_none(each) for each in value] if isinstance(value, list) else value
+
+
+def _thinned(rows: Sequence[Row]) -> Sequence[Row]:
+    step = -(-len(rows) // _ROUNDS)
+    return rows if step <= 1 else [*rows[:-1:step], rows[-1]]

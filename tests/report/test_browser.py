@@ -1,0 +1,179 @@
+"""The page in a real browser: it works, it is quiet, it asks nobody, on a phone and in the dark too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+
+from simnet import Scenario, run
+from simnet.report import report
+from tests.report.browser import CHROMIUM, Tab, browser
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+
+SCENARIO = {
+    "name": "<b>seen</b> & heard",
+    "rounds": 30,
+    "data": {"source": "synthetic", "rows": 2000, "features": 5},
+    "topology": {"kind": "random", "agents": 10, "mean_degree": 4},
+    "algorithm": {"name": "pp-admm", "eta": 0.05},
+    "privacy": {"epsilon": 5.0},
+    "network": {
+        "pacing": {"kind": "deadline", "period": 0.2},
+        "link": {"latency": 0.05, "loss": {"kind": "bernoulli", "p": 0.1}},
+    },
+}
+NEXT_FRAME = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = run(Scenario.of(SCENARIO), tmp_path_factory.mktemp("runs")).folder
+    assert folder is not None
+    report(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(made) -> Path:
+    return made / "report.html"
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Tab]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def quiet(tab: Tab, page: Path) -> Iterator[None]:
+    """Whatever a test does: no console error, and no request but for the page itself."""
+    yield
+    assert tab.errors == []
+    assert tab.requests == [page.resolve().as_uri()]
+
+
+def test_it_opens_fast_and_is_small(tab, page):
+    # The best of three: other work on the machine is not the page's fault.
+    assert min(_seconds_to_open(tab, page) for _ in range(3)) < 2.0
+    assert page.stat().st_size < 6_000_000
+
+
+def _seconds_to_open(tab: Tab, page: Path) -> float:
+    began = perf_counter()
+    tab.open(page)
+    return perf_counter() - began
+
+
+def test_every_chart_is_drawn_with_its_data(tab, page):
+    tab.open(page)
+    drawn = tab.ask("[...document.querySelectorAll('.chart')].map((c) => c.querySelectorAll('path, rect').length)")
+    assert len(drawn) == 12
+    assert all(drawn)
+    points = tab.ask("document.querySelector('#curve-charts path').getAttribute('d').split(/[ML]/).length - 1")
+    assert points == 30
+
+
+def test_the_name_is_shown_as_it_was_written(tab, page):
+    tab.open(page)
+    assert tab.ask("document.querySelector('h1').textContent") == SCENARIO["name"]
+    assert tab.ask("document.title") == f"{SCENARIO['name']} · simnet"
+
+
+def test_curves_over_time_end_at_the_simulated_time(tab, page):
+    tab.open(page)
+    tab.ask("document.querySelector('#axis [value=t]').click()")
+    tab.ask("document.querySelector('.chart svg[tabindex]').focus()")
+    tab.press("End", 35)
+    assert tab.ask("document.querySelector('.chart .at').textContent") == "t = 6.00 s"
+
+
+def test_the_cursor_of_a_chart_follows_the_arrow_keys(tab, page, made):
+    tab.open(page)
+    tab.ask("document.querySelector('#curve-charts svg[tabindex]').focus()")
+    tab.press("Home", 36)
+    tab.press("ArrowRight", 39)
+    rows = (made / "rounds.csv").read_text().splitlines()
+    error = float(rows[2].split(",")[rows[0].split(",").index("test_error")])
+    assert tab.ask("document.querySelector('.chart .at').textContent") == "round 2"
+    told = tab.ask("document.querySelector('.chart .legend b').textContent")
+    assert float(told.removesuffix(" %")) == pytest.approx(100 * error, abs=0.0501)
+
+
+def test_the_replay_plays_pauses_and_scrubs(tab, page):
+    tab.open(page)
+    tab.ask("document.getElementById('play').click()")
+    tab.ask("new Promise((done) => { const f = () => scrub.value > 0.2 ? done() : requestAnimationFrame(f); f(); })")
+    tab.ask("document.getElementById('play').click()")
+    stopped = tab.ask("scrub.value")
+    tab.ask(NEXT_FRAME)
+    assert tab.ask("scrub.value") == stopped
+    tab.ask("scrub.value = 6; scrub.dispatchEvent(new Event('input'))")
+    assert "round 30" in tab.ask("clock.textContent")
+
+
+def test_the_replay_ends_with_the_counts_of_the_summary(tab, page, made):
+    tab.open(page)
+    tab.ask("scrub.value = scrub.max; scrub.dispatchEvent(new Event('input'))")
+    counts = json.loads((made / "summary.json").read_text())["communication"]
+    told = tab.ask("clock.textContent")
+    assert f"delivered {counts['delivered']:,}" in told
+    assert f"lost {counts['lost']:,}" in told
+
+
+def test_the_replay_draws_something_else_as_time_goes_on(tab, page):
+    tab.open(page)
+    picture = "scrub.value = {}; scrub.dispatchEvent(new Event('input')); canvas.toDataURL()"
+    assert len({tab.ask(picture.format(t)) for t in (0.0, 0.22, 0.24, 3.0)}) == 4
+
+
+def test_links_change_colour_between_traffic_and_loss(tab, page):
+    tab.open(page)
+    colours = "[...document.querySelectorAll('#graph line:not(.hit)')].map((line) => line.style.stroke)"
+    before = tab.ask(colours)
+    tab.ask("document.querySelector('#tint [value=failed_share]').click()")
+    assert tab.ask(colours) != before
+    assert "%" in tab.ask("document.querySelector('.ramp').textContent")
+
+
+def test_a_click_sorts_a_table_and_another_turns_it_round(tab, page):
+    tab.open(page)
+    column = (
+        "[...document.querySelectorAll('#agent-table tbody tr')].map((row) => parseFloat(row.children[3].textContent))"
+    )
+    head = "document.querySelectorAll('#agent-table th button')[3]"
+    assert tab.ask(f"{head}.textContent") == "test error"
+    tab.ask(f"{head}.click()")
+    falling = tab.ask(column)
+    assert falling == sorted(falling, reverse=True)
+    tab.ask(f"{head}.click()")
+    assert tab.ask(column) == sorted(falling)
+    assert tab.ask(f"{head}.parentNode.getAttribute('aria-sort')") == "ascending"
+
+
+def test_at_the_width_of_a_phone_nothing_sticks_out(tab, page):
+    tab.open(page, width=390, height=844)
+    tab.ask("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert tab.ask("document.documentElement.scrollWidth") == 390
+    beyond = """[...document.querySelectorAll('h1, h2, p, figure, canvas, .card, .foot')]
+        .filter((each) => each.getBoundingClientRect().right > 391).length"""
+    assert tab.ask(beyond) == 0
+
+
+def test_it_is_dark_where_the_reader_wants_it_dark(tab, page):
+    light = "getComputedStyle(document.body).backgroundColor"
+    tab.open(page)
+    assert tab.ask(light) == "rgb(250, 249, 246)"
+    tab.open(page, dark=True)
+    assert tab.ask(light) == "rgb(19, 21, 25)"
+
+
+def test_everything_that_can_be_operated_has_a_name(tab, page):
+    tab.open(page)
+    nameless = """[...document.querySelectorAll('button, input, select, canvas, svg[tabindex], [role=region]')]
+        .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.labels?.length)).length"""
+    assert tab.ask(nameless) == 0
