@@ -1,0 +1,62 @@
+"""A Dask cluster gives what the pool gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import simnet
+from simnet.errors import SimnetError
+from simnet.study.sweep import executor
+from tests.study.small import content
+
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'simnet[cluster]'")
+ROOT = Path(simnet.__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory) -> Iterator[str]:
+    """A scheduler and two workers, each a process of its own, on the loopback."""
+    file = tmp_path_factory.mktemp("dask") / "scheduler.json"
+    quiet = {
+        "env": {**os.environ, "PYTHONPATH": str(ROOT)},
+        "cwd": file.parent,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
+    where = ["--scheduler-file", str(file), "--no-dashboard"]
+    tool = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    processes = [subprocess.Popen([*tool, "--host", "127.0.0.1", "--port", "0", *where], **quiet)]
+    try:
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny"]
+        processes += [subprocess.Popen([*worker, *where], **quiet) for _ in range(2)]
+        with distributed.Client(scheduler_file=str(file), timeout="60s") as client:
+            client.wait_for_workers(2, timeout=60)
+        yield json.loads(file.read_text())["address"]
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait(20)
+
+
+def test_two_worker_processes_of_a_cluster_find_what_the_pool_finds(scheduler):
+    broken = content(grid={"algorithm.eta": [0.01, 0.2], "topology.agents": [4, 290]})
+    over_there = simnet.study(broken, cluster=scheduler)
+    here = simnet.study(broken, workers=1)
+    assert over_there.failures.height == 4
+    assert over_there.runs.drop("wall").equals(here.runs.drop("wall"))
+    assert over_there.rounds.equals(here.rounds)
+    with distributed.Client(scheduler) as client:
+        assert len(client.scheduler_info()["workers"]) == 2
+
+
+def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
+    monkeypatch.setattr("simnet.study.cluster._PATIENCE", "1s")
+    with pytest.raises(SimnetError, match="no Dask scheduler answers there"):
+        list(executor(1, "tcp://127.0.0.1:9")([]))

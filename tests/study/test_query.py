@@ -1,0 +1,59 @@
+"""SQL on stored studies, and what a notebook shows of them."""
+
+from __future__ import annotations
+
+import pytest
+
+import simnet
+from simnet.errors import SimnetError
+from simnet.study.query import query
+from tests.study.small import content
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    out = tmp_path_factory.mktemp("results")
+    simnet.study(content(replicates=1), out, workers=1)
+    simnet.study(content(name="<other>", replicates=1, grid={"topology.agents": [3, 290]}), out, workers=1)
+    return out
+
+
+def test_a_query_asks_one_study_or_all_of_them(results):
+    one = query('select "algorithm.eta", messages from runs order by 1', results / "small")
+    assert one.rows() == [(0.01, 24), (0.05, 24), (0.2, 24)]
+    both = query("select study, count(*) as n, max(agents) as most from runs group by study order by study", results)
+    assert both.rows() == [("<other>", 2, 3), ("small", 3, 4)]
+
+
+def test_rounds_can_be_joined_with_their_runs(results):
+    found = query(
+        "select runs.run, max(rounds.wire_bytes) as sent, max(runs.wire_bytes) as total "
+        "from runs join rounds on runs.key = rounds.key group by runs.run order by 1",
+        results / "small",
+    )
+    assert found.height == 3
+    assert found["sent"].equals(found["total"], check_names=False)
+
+
+@pytest.mark.parametrize("sql", ["selec", "select nothing from runs", "select * from elsewhere", ""])
+def test_a_query_that_cannot_be_answered_is_a_sentence(sql, results):
+    with pytest.raises(SimnetError, match="query: "):
+        query(sql, results)
+
+
+def test_results_show_themselves_in_a_notebook(results):
+    found = simnet.study(content(name="<other>", replicates=1, grid={"topology.agents": [3, 290]}), results)
+    page = found._repr_html_()
+    assert "&lt;other&gt;: 2 of 2 runs, 1 failed" in page
+    assert "more agents than the 240 training rows" in page
+    one = simnet.run(simnet.Scenario.of(content()["scenario"]))
+    assert "accuracy.test_error" in one._repr_html_()
+    assert one.frame()["round"].to_list() == [1, 2, 3]
+
+
+def test_a_plot_has_a_line_a_setting_through_the_means(results):
+    found = simnet.study(content(replicates=1), results)
+    lines = found.plot(x="round", y="test_error").axes[0].lines
+    assert len(lines) == 3
+    expected = found.rounds.filter(run=1)["test_error"].to_list()
+    assert list(lines[1].get_ydata()) == expected

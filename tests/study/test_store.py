@@ -1,0 +1,171 @@
+"""A study's folder is whole at every moment."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import product
+from time import perf_counter
+
+import polars as pl
+import pytest
+
+from simnet.errors import SimnetError
+from simnet.study.job import Record
+from simnet.study.plan import Planned, plan
+from simnet.study.results import StudyResult
+from simnet.study.spec import Study
+from simnet.study.store import DONE, ROUNDS, RUNS, Store
+from tests.study.small import content
+
+SUMMARY = {
+    "scenario": "tiny",
+    "digest": "d",
+    "accuracy": {"test_error": 0.25, "train_loss": 0.5},
+    "privacy": {"proven_epsilon": None, "basis": "none"},
+    "communication": {"wire_bytes": 100},
+    "staleness": {"mean": 0.0, "max": 0},
+    "time": {"simulated": 1.5, "wall": 0.1, "events": 9},
+}
+
+
+def record(run: Planned, **changes: object) -> Record:
+    rounds = [{"round": number, "t": number / 2, "test_error": 0.5 / number} for number in (1, 2)]
+    fields = {"summary": SUMMARY, "rounds": rounds} | changes
+    return Record(run.key, "code", run.scenario.resolved(), run.seed, **fields)
+
+
+@pytest.fixture
+def study() -> Study:
+    return Study.of(content())
+
+
+def filled(folder, study, *, records=None) -> Store:
+    store = Store(folder)
+    with store.locked():
+        store.write_plan(study, plan(study))
+        for each in records or [record(run) for run in plan(study)]:
+            store.add(each)
+    return store
+
+
+def same(one: StudyResult, other: StudyResult) -> bool:
+    return one.runs.equals(other.runs) and one.rounds.equals(other.rounds)
+
+
+def test_every_state_between_two_steps_of_compaction_reads_the_same(study, tmp_path):
+    runs = plan(study)
+    filled(tmp_path / "before", study, records=[record(run) for run in runs[:2]]).compact()
+    filled(tmp_path / "before", study, records=[record(run) for run in runs[2:]])
+    shutil.copytree(tmp_path / "before", tmp_path / "after")
+    Store(tmp_path / "after").compact()
+    after = StudyResult.load(tmp_path / "after")
+    assert after.runs.height == 6
+    assert not list((tmp_path / "after" / DONE).iterdir())
+    loose = sorted(path.name for path in (tmp_path / "before" / DONE).iterdir())
+    assert len(loose) == 4
+    # What compaction has replaced and deleted so far, in its order.
+    for step, (replaced, deleted) in enumerate([((), 0), ((ROUNDS,), 0), ((ROUNDS, RUNS), 0), ((ROUNDS, RUNS), 3)]):
+        cut = tmp_path / f"cut{step}"
+        shutil.copytree(tmp_path / "before", cut)
+        for name in replaced:
+            shutil.copy(tmp_path / "after" / name, cut / name)
+        for name in loose[:deleted]:
+            (cut / DONE / name).unlink()
+        assert same(StudyResult.load(cut), after), f"cut after step {step}"
+        Store(cut).compact()
+        for name in (RUNS, ROUNDS):
+            assert (cut / name).read_bytes() == (tmp_path / "after" / name).read_bytes()
+
+
+def test_half_a_file_is_no_finished_run(study, tmp_path):
+    store = filled(tmp_path, study)
+    victim, other = sorted((tmp_path / DONE).iterdir())[:2]
+    victim.write_bytes(victim.read_bytes()[:-40])
+    other.rename(other.with_name("0" * 32 + ".json"))
+    assert len(store.finished()) == 4
+    assert StudyResult.load(tmp_path).runs.height == 4
+
+
+def test_what_a_killed_writer_left_is_swept_away_and_never_read(study, tmp_path):
+    store = filled(tmp_path, study)
+    (tmp_path / DONE / ".abc.json.partial").write_text("{")
+    (tmp_path / ".runs.parquet.partial").write_text("PAR1")
+    assert len(store.finished()) == 6
+    with store.locked():
+        assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_two_sweeps_of_one_study_do_not_meet(study, tmp_path):
+    store = filled(tmp_path, study)
+    with store.locked(), pytest.raises(SimnetError, match="another sweep is at work"), Store(tmp_path).locked():
+        pass
+
+
+def test_a_failed_run_is_final_only_if_simnet_refused_it(study, tmp_path):
+    runs = plan(study)
+    refused = record(runs[0], summary=None, rounds=[], error="no such budget")
+    died = record(runs[1], summary=None, rounds=[], error="the worker died", final=False)
+    store = filled(tmp_path, study, records=[refused, died, record(runs[2])])
+    for _ in range(2):
+        assert store.finished() == {runs[0].key, runs[2].key}
+        store.compact()
+    store.add(record(runs[1]))
+    assert runs[1].key in store.finished()
+    found = StudyResult.load(tmp_path)
+    assert found.failures["error"].to_list() == ["no such budget"]
+    assert found.rounds.filter(key=runs[1].key).height == 2
+
+
+def test_a_study_that_changes_its_mind_keeps_what_it_has(study, tmp_path):
+    filled(tmp_path, study).compact()
+    smaller = Study.of(content(grid={"algorithm.eta": [0.2], "rounds": [3, 4]}))
+    store = Store(tmp_path)
+    with store.locked():
+        store.write_plan(smaller, plan(smaller))
+        store.compact()
+    found = StudyResult.load(tmp_path)
+    assert found.fields == ["algorithm.eta", "rounds"]
+    assert found.runs.select("algorithm.eta", "rounds", "seed").rows() == [(0.2, 3, 1), (0.2, 3, 2)]
+    with store.locked():
+        store.write_plan(study, plan(study))
+    assert StudyResult.load(tmp_path).runs.height == 6
+
+
+def test_a_run_that_newer_code_has_done_again_is_dropped(study, tmp_path):
+    runs = plan(study)
+    old = [Record(f"{number:032x}", "older", run.scenario.resolved(), run.seed) for number, run in enumerate(runs)]
+    store = filled(tmp_path, study, records=old)
+    store.compact()
+    store.add(record(runs[0]))
+    store.compact()
+    assert pl.read_parquet(tmp_path / RUNS).height == 6
+    assert StudyResult.load(tmp_path).runs["key"].to_list() == [runs[0].key]
+
+
+def test_ten_thousand_runs_load_in_under_a_second(tmp_path):
+    grid = {"algorithm.eta": [number / 1000 for number in range(1, 101)], "rounds": [1, 2, 3, 4]}
+    study = Study.of(content(grid=grid))
+    settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    keys = [f"{number:032x}" for number in range(10_000)]
+    told = {"name": "big", "question": None, "fields": study.fields}
+    listed = [{"key": key, "seed": n % 25, "settings": settings[n // 25]} for n, key in enumerate(keys)]
+    (tmp_path / DONE).mkdir()
+    (tmp_path / "study.json").write_text(json.dumps(told | {"runs": listed}))
+    from simnet.study import frames
+
+    resolved = study.base.resolved()
+    rows = [
+        {"key": key, "seed": n % 25, "error": None, "final": True, "code": "c", "scenario": resolved, "rounds": []}
+        | {"summary": SUMMARY | {"accuracy": {"test_error": n / 10_000, "train_loss": 1 / (n + 1)}}}
+        for n, key in enumerate(keys)
+    ]
+    table = frames.assembled(told | {"runs": listed}, frames.runs_frame(rows))
+    (tmp_path / RUNS).write_bytes(frames.parquet(table))
+    rounds = pl.DataFrame({"key": keys}).join(pl.DataFrame({"round": range(1, 31), "test_error": 0.5}), how="cross")
+    (tmp_path / ROUNDS).write_bytes(frames.parquet(rounds))
+    started = perf_counter()
+    found = StudyResult.load(tmp_path)
+    assert found.runs.height == 10_000
+    assert perf_counter() - started < 1.0
+    assert found.rounds.height == 300_000

@@ -1,0 +1,155 @@
+"""A sweep that is stopped, killed or broken goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import simnet
+from simnet.study.results import StudyResult
+from tests.study.small import TOML, content
+
+ROOT = Path(simnet.__file__).parents[1]
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", "from simnet.cli import main; main()", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    out, err = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def write(folder: Path, *, replicates: int = 2, rounds: int = 3, rows: int = 300) -> None:
+    (folder / "study.toml").write_text(TOML.format(replicates=replicates, rounds=rounds, rows=rows))
+
+
+def finished(folder: Path) -> int:
+    return len(list((folder / "results" / "small" / "done").glob("*.json")))
+
+
+def wait_until(process: subprocess.Popen[str], folder: Path, runs: int) -> None:
+    """Until so many runs are finished, or the process has ended."""
+    while finished(folder) < runs:
+        try:
+            process.wait(0.01)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def test_results_do_not_depend_on_the_number_of_workers():
+    one, two = (simnet.study(content(), workers=workers) for workers in (1, 2))
+    assert one.runs.drop("wall").equals(two.runs.drop("wall"))
+    assert one.rounds.equals(two.rounds)
+    plain = simnet.run(simnet.Scenario.of(content()["scenario"]).with_(seed=2, **{"algorithm.eta": 0.05}))
+    row = one.runs.filter(seed=2).row(1, named=True)
+    assert row["digest"] == plain.digest
+    assert row["test_error"] == plain.summary["accuracy"]["test_error"]
+    assert one.rounds.filter(key=row["key"])["train_loss"].to_list() == [row["train_loss"] for row in plain.rounds]
+
+
+def test_a_failing_run_is_recorded_with_its_sentence_and_the_rest_goes_on():
+    found = simnet.study(content(grid={"topology.agents": [4, 290, 5]}), workers=1)
+    assert found.runs["error"].is_null().to_list() == [True, True, False, False, True, True]
+    assert set(found.failures["error"]) == {"topology.agents = 290: more agents than the 240 training rows"}
+    assert found.means("test_error")["n"].to_list() == [2, 0, 2]
+
+
+def test_five_kills_at_random_moments_lose_nothing_and_repeat_nothing(tmp_path):
+    write(tmp_path, replicates=8, rounds=12, rows=2000)
+    chance = random.Random(4)
+    kills, kept = 0, 0
+    while kills < 5:
+        process = start(tmp_path, "sweep", "study.toml", "--workers", "2")
+        wait_until(process, tmp_path, min(kept + chance.randrange(1, 4), 23))
+        kills += 1
+        if kills % 2:
+            process.kill()  # the workers must find out by themselves
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+        assert ended(process).returncode == -signal.SIGKILL
+        assert finished(tmp_path) >= kept
+        kept = finished(tmp_path)
+    resumed = ended(start(tmp_path, "sweep", "study.toml", "--json", "--workers", "2"))
+    assert resumed.returncode == 0, resumed.stderr
+    told = json.loads(resumed.stdout)
+    assert (told["done_before"], told["done_now"]) == (kept, 24 - kept)
+    whole = ended(start(tmp_path, "sweep", "study.toml", "--out", "whole", "--json"))
+    assert whole.returncode == 0, whole.stderr
+    one, other = (StudyResult.load(tmp_path / out / "small") for out in ("results", "whole"))
+    assert one.runs.height == 24
+    assert one.runs.drop("wall").equals(other.runs.drop("wall"))
+    assert one.rounds.equals(other.rounds)
+    again = json.loads(ended(start(tmp_path, "sweep", "study.toml", "--json")).stdout)
+    assert again["done_now"] == 0
+
+
+def test_ctrl_c_stops_cleanly_and_keeps_what_is_finished(tmp_path):
+    write(tmp_path, replicates=10, rounds=20, rows=3000)
+    process = start(tmp_path, "sweep", "study.toml", "--workers", "2")
+    wait_until(process, tmp_path, 2)
+    os.killpg(process.pid, signal.SIGINT)
+    done = ended(process)
+    assert done.returncode == 130
+    assert done.stderr == "simnet: interrupted; finished runs are kept, and the same command goes on\n"
+    assert 2 <= StudyResult.load(tmp_path / "results" / "small").runs.height < 30
+
+
+def test_a_dry_run_tells_what_is_done_and_writes_nothing(tmp_path):
+    write(tmp_path, replicates=1)
+    dry = ended(start(tmp_path, "sweep", "study.toml", "--dry-run"))
+    assert "3 of 3 runs to do" in dry.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
+    assert ended(start(tmp_path, "sweep", "study.toml", "--workers", "1")).returncode == 0
+    write(tmp_path, replicates=2)
+    told = json.loads(ended(start(tmp_path, "sweep", "study.toml", "--dry-run", "--json")).stdout)
+    assert [run["done"] for run in told["runs"]] == [True, False] * 3
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("sweep", "absent.toml"), "absent.toml"),
+        (("sweep", "study.toml", "--workers", "0"), "--workers 0: at least 1"),
+        (("query", "select 1 from runs", "nowhere"), "nowhere: neither a study's folder nor a folder of studies"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_two(words, sentence, tmp_path):
+    write(tmp_path)
+    done = ended(start(tmp_path, *words))
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_a_script_without_a_main_guard_is_told_so(tmp_path):
+    script = f"import simnet\nsimnet.study({content()!r}, workers=1)\n"
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "under `if __name__ == '__main__':`" in done.stderr
