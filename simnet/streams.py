@@ -29,7 +29,8 @@ class Streams:
     def generator(self, role: str, name: object = "") -> np.random.Generator:
         """A fresh generator at the start of the stream `role/name`."""
         digest = sha256(f"simnet/{self.seed}/{role}/{name}".encode()).digest()
-        return np.random.Generator(np.random.Philox(_Key(digest[:16])))
+        key: Any = _Key(digest[:16])  # numpy's stubs know SeedSequence, not the interface that it implements
+        return np.random.Generator(np.random.Philox(key))
 
 
 class _Key(ISeedSequence):
