@@ -18,8 +18,8 @@ from simnet.agents.reports import after_reports
 from simnet.algorithms.build import build_peers
 from simnet.algorithms.peer import Peer
 from simnet.algorithms.schedules import Schedule
+from simnet.engines.faults import Faults
 from simnet.engines.scoreboard import Scoreboard
-from simnet.engines.virtual import VirtualEngine, VirtualPort
 from simnet.errors import ScenarioError
 from simnet.learning.evaluation import Evaluator
 from simnet.record import events
@@ -120,22 +120,14 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     test = built.learning.test
     evaluator = Evaluator(built.objectives, test.X, test.y)
     scoreboard = Scoreboard(evaluator, built.agents, built.learning.features, scenario.rounds)
-    engine = VirtualEngine(wiring.links(scenario, graph), bus, scoreboard, built.agents)
+    engine = wiring.engine(scenario, graph, bus, scoreboard)
     engine.emit(_first_event(built))
     if peers is None:
         peers = build_peers(scenario, built.training, built.standings, built.budgeting, test.X)
     for agent, peer in enumerate(peers):
         pacing = wiring.pacing(scenario, agent)
-        neighbours = sorted(graph[agent])
-        neighbourhood = Neighbourhood(neighbours, peer.initial(), aligned=pacing.aligned)
-        port = VirtualPort(
-            engine,
-            agent,
-            neighbours,
-            neighbourhood,
-            wiring.writer(scenario, agent),
-            wiring.work_times(scenario, agent),
-        )
+        neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
+        port = wiring.port(scenario, engine, agent, neighbourhood)
         ledger = built.budgeting.ledger(scenario)
         program = program_of(peer)(
             peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private
@@ -145,7 +137,8 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
             phase = built.reporting
             program = after_reports(program, port, phase.reports[agent], phase.begins, plan.opening, ledger)
         engine.attach(port, program)
-    engine.run(scenario.rounds)
+    Faults(engine, wiring.faults(scenario, graph))
+    engine.run()
     engine.emit(events.RunFinished(scoreboard.last_round, "", ""))
 
 

@@ -47,6 +47,10 @@ class Neighbourhood:
         """How many neighbours have not been heard of since before `round`."""
         return sum(heard < round for heard in self._heard.values())
 
+    def of(self, peer: int) -> Known:
+        """What is known of one neighbour."""
+        return self._now[peer]
+
     @property
     def known(self) -> list[Known]:
         """What is known now, neighbour by neighbour."""

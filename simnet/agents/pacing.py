@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -63,18 +64,59 @@ class Barrier:
 
 
 @dataclass(frozen=True)
+class Quorum:
+    """Wait to hear of this round from a share of the neighbours, and of each within `max_staleness` rounds.
+
+    An agent that has waited for `patience` seconds goes on in any case.
+    """
+
+    quorum: float
+    max_staleness: int
+    patience: float
+    notices: bool
+    aligned: ClassVar[bool] = False
+
+    async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
+        neighbours = len(neighbourhood.peers)
+        # A hair of tolerance: 0.1 · 30 neighbours are 3 of them, whatever the rounding.
+        may_miss = neighbours - math.ceil(self.quorum * neighbours - 1e-9)
+
+        def enough() -> bool:
+            fresh = neighbourhood.missing(round) <= may_miss
+            return fresh and neighbourhood.missing(round - self.max_staleness) == 0
+
+        if not await port.until(enough, port.now + self.patience):
+            port.emit(RoundTimeout(port.agent, round, neighbourhood.missing(round)))
+
+
+@dataclass(frozen=True)
+class Free:
+    """Never wait."""
+
+    notices: bool
+    aligned: ClassVar[bool] = False
+
+    async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
+        return
+
+
+@dataclass(frozen=True)
 class Deadline:
     """A round ends at the next tick of the agent's own clock, with whatever has arrived.
 
-    An agent whose work outlasts a tick ends its round at the following one, and so falls behind its neighbours.
+    An agent whose work outlasts a tick ends its round at the following one, and so falls behind its neighbours. Each
+    tick is late by a random part (`late`, numbers between 0 and 1) of `jitter`.
     """
 
     period: float
     notices: bool
+    jitter: float = 0.0
+    late: Iterator[float] | None = None
     aligned: ClassVar[bool] = False
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         # The tick after now; a hair of tolerance keeps an agent that wakes exactly on a tick from ending a round twice
         # on it when the division rounds down.
         tick = math.floor(port.now / self.period + 1e-9) + 1
-        await port.until(lambda: False, tick * self.period)
+        late = self.jitter * next(self.late) if self.late is not None else 0.0
+        await port.until(lambda: False, tick * self.period + late)

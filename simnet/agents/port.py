@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from simnet.algorithms.peer import Parts, Vector
+from simnet.algorithms.peer import Known, Parts, Vector
 from simnet.record.events import Event
 
 
@@ -64,6 +64,14 @@ class Port(Protocol):
 
     async def rendezvous(self) -> None:
         """Wait until every agent waits here and no message is on its way."""
+        ...
+
+    def relapsed(self) -> bool:
+        """Whether the agent has crashed and lost its state since this was last asked."""
+        ...
+
+    async def ask(self, round: int, patience: float) -> list[Known]:
+        """Ask every neighbour what it last heard from this agent; the answers that come in time."""
         ...
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:

@@ -5,13 +5,18 @@ It reads like the papers' pseudocode, and everything that it does to the outside
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simnet.agents.neighbourhood import Neighbourhood
 from simnet.agents.pacing import Pacing
 from simnet.agents.port import Port
-from simnet.algorithms.peer import Parts, Peer, Proposal
-from simnet.privacy.ledger import Ledger
+from simnet.algorithms.peer import Mortal, Parts, Peer, Proposal
+from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
 from simnet.record.rounding import pack, sig
+
+PATIENCE = 1.0
+"""Seconds that a restarted agent waits for its neighbours' answers."""
 
 
 async def run_agent(
@@ -25,17 +30,49 @@ async def run_agent(
         await port.compute(proposal.gradients)
         residual = sig(proposal.residual) if private else None
         port.emit(events.SolveFinished(me, t, proposal.gradients, residual))
-        sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
+        if port.relapsed():
+            await recover(t, peer, port)
+            abandon(t, proposal, peer, port, ledger)
+            sent = None
+        else:
+            sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
         if sent is None and pacing.notices:
             port.notify(t)
         neighbourhood.enter(t)
         await pacing.settle(t, port, neighbourhood)
+        if port.relapsed():
+            await recover(t, peer, port)
+            sent = None
         known = neighbourhood.read()
         for value in known:
             port.emit(events.ValueUsed(me, t, value.peer, max(0, t - value.round)))
         peer.absorb(t, sent, known)
         port.emit(events.DualUpdated(me, t))
         port.finished(t, peer.theta, peer.dual)
+
+
+async def recover(t: int, peer: Peer, port: Port) -> None:
+    """Begin again after a crash that took the state: ask the neighbours what they last heard."""
+    if isinstance(peer, Mortal):
+        peer.forget()
+        peer.recall(await port.ask(t, PATIENCE))
+
+
+def abandon(t: int, proposal: Proposal, peer: Peer, port: Port, ledger: Ledger) -> None:
+    """A crash took the proposal: nothing leaves, but a test that opened with it has been asked and must be paid."""
+    charges = [charge for charge in proposal.charges if charge.kind == "test"]
+    refused = ledger.would_exceed(*charges)
+    peer.settled(accepted=not refused)
+    if not refused:
+        _pay(t, charges, port, ledger)
+    port.emit(events.BroadcastSkipped(port.agent, t, "budget" if refused else "crash"))
+
+
+def _pay(t: int, charges: Sequence[Charge], port: Port, ledger: Ledger) -> None:
+    ledger.spend(*charges)
+    for charge in charges:
+        parameters = dict(charge.parameters)
+        port.emit(events.PrivacySpent(port.agent, t, charge.kind, charge.mechanism, parameters, charge.times))
 
 
 def release(
@@ -48,9 +85,7 @@ def release(
     if refused:
         port.emit(events.BroadcastSkipped(me, t, "budget"))
         return None
-    ledger.spend(*proposal.charges)
-    for charge in proposal.charges:
-        port.emit(events.PrivacySpent(me, t, charge.kind, charge.mechanism, dict(charge.parameters), charge.times))
+    _pay(t, proposal.charges, port, ledger)
     if proposal.test is not None:
         query = sig(proposal.test.query) if private else None
         port.emit(events.SvtTested(me, t, proposal.test.passed, query))

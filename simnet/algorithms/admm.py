@@ -67,6 +67,17 @@ class AdmmPeer:
             self.theta = sent[0]
         self.duals.absorb(t, self.theta, sent, known)
 
+    def forget(self) -> None:
+        """A crash: model and dual are gone. What was spent stays spent, and what was tested stays tested."""
+        self.theta = self._start = np.zeros(self.objective.features)
+        self.duals.forget()
+
+    def recall(self, answers: Sequence[Known]) -> None:
+        """Take over what the neighbours last heard from this agent, the newest of it."""
+        newest = max(answers, key=lambda answer: answer.round, default=None)
+        if newest is not None and newest.round > 0:
+            self.theta = self.duals.recall(newest)
+
     def minimise(self, perturbation: Vector | None = None) -> Solution:
         """The local problem's approximate minimiser, with `perturbation`·θ added to the objective."""
         linear = self.duals.linear(self.theta, self.eta)

@@ -46,6 +46,14 @@ class Duals(ABC):
         """What each neighbour alone is sent instead of the model; None if all are sent the same."""
         return None
 
+    def forget(self) -> None:
+        """A crash: nothing is known any more."""
+        self.dual = np.zeros_like(self.dual)
+
+    def recall(self, last: Known) -> Vector:
+        """Begin again from the last message that a neighbour heard; the model in it."""
+        return last.parts[0]
+
     @abstractmethod
     def linear(self, model: Vector, eta: float) -> Vector:
         """The linear term of the local problem whose quadratic term is ½·2ηV|θ|²; `model` is the last one released."""
@@ -69,6 +77,10 @@ class NodeDuals(Duals):
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
         self._known_sum = np.sum([value.parts[0] for value in known], axis=0)
         self.dual = self.dual + (self._step(t) / 2) * (self._degree * model - self._known_sum)
+
+    def forget(self) -> None:
+        super().forget()
+        self._known_sum = np.zeros_like(self.dual)
 
 
 AVERAGED = 3
@@ -107,8 +119,8 @@ class HealingDuals(NodeDuals):
 
     A receiver that has heard nothing since round s assumes that the model stayed:
     S_j(t) = S_j(s) + (W(t) − W(s)) θ_j(s), W the running sum of the steps. That is exact after a skip, and a guess
-    after a loss, until the next message. Messages carry D = S − W·θ instead of S: it stays bounded while S grows, so that
-    rounding it to few bits does little harm, and it does not change while the model stays.
+    after a loss, until the next message. Messages carry D = S − W·θ instead of S: it stays bounded while S grows, so
+    that rounding it to few bits does little harm, and it does not change while the model stays.
 
     Agents may be at different rounds. Their sums are taken at the same time of a common clock, which ticks once a round
     at every agent, and which an agent that finds a neighbour more than one tick ahead sets forward, as if it had
@@ -159,6 +171,20 @@ class HealingDuals(NodeDuals):
                 missing = self._total(clock) - self._total(clock - neighbour.lag)
                 due += missing * (neighbour.account.model - neighbour.average)
         self.dual = self.dual + (due / 2 - self.dual) / (clock - before + (1 + 2 * lag if lag else 0))
+
+    def forget(self) -> None:
+        super().forget()
+        nothing: Vector = np.zeros_like(self.dual)
+        self._mine, self._theirs, self._clock = Account(0, nothing, nothing), {}, 0
+
+    def recall(self, last: Known) -> Vector:
+        """The sum of the last message, if it had one; without, neighbours will learn of a new sum, which also works."""
+        model = last.parts[0]
+        if len(last.parts) > 1:
+            nothing: Vector = np.zeros_like(model)
+            self._clock = Neighbour(Account(0, nothing, nothing), nothing).clock_of(last)
+            self._mine = Account(self._clock, model, last.parts[1])
+        return model
 
     def _hear(self, neighbour: Neighbour, news: list[Known], now: int) -> None:
         """Bring what is known of a neighbour up to its newest message, by way of those before it."""
@@ -213,6 +239,14 @@ class EdgeDuals(Duals):
         if eta != self._eta:
             raise SimnetError(f"edge duals need one η for all agents and rounds: it is {self._eta:g}, not {eta:g}")
         return np.zeros_like(self.dual) - sum(self._z.values())
+
+    def forget(self) -> None:
+        super().forget()
+        self._z, self._heard = {}, {}
+
+    def recall(self, last: Known) -> Vector:
+        """A letter holds no model; the splitting converges from anywhere."""
+        return np.zeros_like(self.dual)
 
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
         for value in known:

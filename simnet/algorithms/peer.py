@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,19 @@ class Proposal:
     charges: tuple[Charge, ...] = ()
     test: Test | None = None
     skipped: Literal["test", "exhausted", "listening"] | None = None
+
+
+@runtime_checkable
+class Mortal(Protocol):
+    """A peer that can lose its state in a crash and begin again."""
+
+    def forget(self) -> None:
+        """Model and dual are gone. What was spent stays spent, and what was tested stays tested."""
+        ...
+
+    def recall(self, answers: Sequence[Known]) -> None:
+        """Take over what the neighbours last heard from this agent, the newest of it."""
+        ...
 
 
 class Peer(Protocol):

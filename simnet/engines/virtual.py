@@ -2,215 +2,268 @@
 
 A message in flight is one SimPy event with a callback: its link knows its fate and arrival when it is sent, so there is
 no process a message or a link. Agents are native coroutines; SimPy drives them directly because what they await yields
-SimPy events.
-
-At one instant things happen in this order: messages arrive (so what arrives on a tick counts for that tick), waiting
-agents end their rounds, and only then new work begins (so no agent sees another's next round inside its own).
+SimPy events. `simnet.engines.moments` says in which order things happen at one instant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol
 
 import simpy
 from simpy.events import Event as SimEvent
 
-from simnet.agents.neighbourhood import Neighbourhood
-from simnet.algorithms.peer import Parts, Vector
+from simnet.engines.moments import ARRIVAL, Moment, Signal
 from simnet.engines.scoreboard import Scoreboard
-from simnet.errors import SimnetError
+from simnet.errors import FrameError, SimnetError
 from simnet.network import frame
+from simnet.network.inbox import Inbox
 from simnet.network.link import Link
-from simnet.network.payload import Writer
+from simnet.network.wire import Passage
 from simnet.record import events
 from simnet.record.bus import Bus
 
-_ARRIVAL, _ROUND_END, _NEW_WORK = 0, 1, 2
+
+class Receiver(Protocol):
+    """One agent as the engine and its faults see it."""
+
+    agent: int
+    inbox: Inbox | None
+    down: int
+    """how many faults keep it down"""
+    done: bool
+    """all rounds are finished"""
+    gone: bool
+    """down for good"""
+    slowness: float
+    """how many times longer its work takes"""
+
+    def fall(self, *, lost: bool) -> None:
+        """One reason more to be down."""
+        ...
+
+    def rise(self) -> None:
+        """One reason less to be down."""
+        ...
+
+    def receive(self, raw: bytes) -> None:
+        """Take in a frame; a FrameError if it is damaged."""
+        ...
 
 
-class Moment(SimEvent):  # type: ignore[misc]
-    """A point in simulated time that callbacks and coroutines can wait for."""
+class Transport(Protocol):
+    """What sees a message through that is not simply sent once."""
 
-    def __init__(self, env: simpy.Environment, time: float, priority: int) -> None:
-        self.env = env
-        self.callbacks = []
-        self._ok = True
-        self._value = None
-        env.schedule(self, priority, max(0.0, time - env.now))
+    def begin(self, flight: Flight, passage: Passage) -> None:
+        """See a new message through, whose first transmission is this passage."""
+        ...
 
-    def __await__(self) -> Generator[SimEvent, Any, Any]:
-        return (yield self)
+    def acknowledged(self, sender: int, peer: int, round: int) -> None:
+        """An acknowledgement of `sender`'s message has come back from `peer`."""
+        ...
 
 
-class Signal(SimEvent):  # type: ignore[misc]
-    """Something that somebody else will bring about."""
-
-    def __await__(self) -> Generator[SimEvent, Any, Any]:
-        return (yield self)
-
-
-class VirtualEngine:
-    """Runs agent programs over links in virtual time."""
-
-    def __init__(self, links: Mapping[tuple[int, int], Link], bus: Bus, scoreboard: Scoreboard, agents: int) -> None:
-        self.env = simpy.Environment()
-        self.bus = bus
-        self.scoreboard = scoreboard
-        self._links = links
-        self._agents = agents
-        self._ports: dict[int, VirtualPort] = {}
-        self._messages = 0
-        self._in_flight = 0
-        self._meeting: list[Signal] = []
-
-    def attach(self, port: VirtualPort, program: Coroutine[Any, Any, None]) -> None:
-        """Add an agent: its port, and the coroutine that uses it."""
-        self._ports[port.agent] = port
-        self.env.process(program)
-
-    def emit(self, event: events.Event) -> None:
-        """Put an event on the record, now."""
-        self.bus.emit(self.env.now, event)
-
-    def run(self, rounds: int) -> None:
-        """Simulate until every agent has finished its rounds; messages still on their way then are `in_flight`."""
-        while min(self.scoreboard.last_round) < rounds:
-            try:
-                self.env.step()
-            except simpy.core.EmptySchedule:
-                raise SimnetError(f"the simulation stalled at t = {self.env.now:g} s: every agent waits") from None
-
-    def send(self, sender: int, peers: Sequence[int], round: int, kind: frame.Kind, payload: bytes) -> None:
-        """Hand one frame to the link of each peer."""
-        raw = frame.encode(kind, sender=sender, round=round, payload=payload)
-        carries, size = kind.label, len(raw)
-        now = self.env.now
-        for peer in peers:
-            self._messages = message = self._messages + 1
-            self.emit(events.MessageSent(sender, round, peer, message, carries, len(payload), size))
-            passage = self._links[sender, peer].offer(now, size)
-            if passage.fate == "overflowed":
-                self.emit(events.MessageOverflowed(sender, round, peer, message))
-                continue
-            self._in_flight += 1
-            delivered = passage.fate == "delivered"
-            arrival = self._deliver if delivered else self._lose
-            # A lost message has no arrival: it is gone once its last bit has left.
-            flight = Moment(self.env, passage.arrives if delivered else passage.departs, _ARRIVAL)
-            flight.callbacks.append(_Flight(arrival, sender, peer, round, message, raw))
-
-    def _deliver(self, flight: _Flight) -> None:
-        self._in_flight -= 1
-        self.emit(events.MessageDelivered(flight.peer, flight.round, flight.sender, flight.message))
-        self._ports[flight.peer].receive(flight.raw)
-        self._meet()
-
-    def _lose(self, flight: _Flight) -> None:
-        self._in_flight -= 1
-        self.emit(events.MessageLost(flight.sender, flight.round, flight.peer, flight.message))
-        self._meet()
-
-    def rendezvous(self) -> Signal:
-        """The oracle of ideal pacing: fires when every agent waits for it and nothing is on its way."""
-        signal = Signal(self.env)
-        self._meeting.append(signal)
-        self._meet()
-        return signal
-
-    def _meet(self) -> None:
-        if self._in_flight == 0 and len(self._meeting) == self._agents:
-            meeting, self._meeting = self._meeting, []
-            for signal in meeting:
-                signal.succeed()
-
-
-class _Flight:
+class Flight:
     """A message on its way: what SimPy calls when the time has come."""
 
-    __slots__ = ("arrival", "message", "peer", "raw", "round", "sender")
+    __slots__ = ("arrival", "corrupted", "message", "peer", "raw", "round", "sender", "taken")
 
     def __init__(
-        self, arrival: Callable[[_Flight], None], sender: int, peer: int, round: int, message: int, raw: bytes
+        self, arrival: Callable[[Flight], None], sender: int, peer: int, round: int, message: int, raw: bytes
     ) -> None:
         self.arrival, self.sender, self.peer = arrival, sender, peer
         self.round, self.message, self.raw = round, message, raw
+        self.corrupted = self.taken = False
 
     def __call__(self, _event: SimEvent) -> None:
         self.arrival(self)
 
 
-class VirtualPort:
-    """One agent's port under SimPy."""
+class VirtualEngine:
+    """Runs agent programs over links in virtual time."""
 
     def __init__(
         self,
-        engine: VirtualEngine,
-        agent: int,
-        neighbours: Sequence[int],
-        neighbourhood: Neighbourhood,
-        writer: Writer,
-        work_time: Callable[[int], float],
+        links: Mapping[tuple[int, int], Link],
+        bus: Bus,
+        scoreboard: Scoreboard,
+        agents: int,
+        *,
+        shared_medium: bool = False,
     ) -> None:
-        self.agent = agent
-        self.neighbours = neighbours
-        self.emit = engine.emit
-        self._engine = engine
-        self._neighbourhood = neighbourhood
-        self._writer = writer
-        self._work_time = work_time
-        self._waiting: tuple[Signal, Callable[[], bool]] | None = None
+        self.env = simpy.Environment()
+        self.bus = bus
+        self.scoreboard = scoreboard
+        self.links = links
+        self.transport: Transport | None = None
+        self.ports: dict[int, Receiver] = {}
+        self.cut: dict[tuple[int, int], int] = {}
+        """Directions that carry nothing now, with the number of reasons."""
+        self.in_flight = 0
+        self._shared_medium = shared_medium
+        self._messages = 0
+        self._unfinished = agents
+        self._expected = agents
+        self._meeting: dict[int, Signal] = {}
+        self._met = 0
+        self._visits = [0] * agents
 
-    @property
-    def now(self) -> float:
-        return float(self._engine.env.now)
+    def attach(self, port: Receiver, program: Coroutine[Any, Any, None]) -> None:
+        """Add an agent: its port, and the coroutine that uses it."""
+        self.ports[port.agent] = port
+        self.env.process(program)  # type: ignore[arg-type]
 
-    async def compute(self, gradients: int) -> None:
-        await Moment(self._engine.env, self.now + self._work_time(gradients), _NEW_WORK)
+    def emit(self, event: events.Event) -> None:
+        """Put an event on the record, now."""
+        self.bus.emit(self.env.now, event)
 
-    def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
-        return self._writer.model(model, accompany)
+    def run(self) -> None:
+        """Simulate until every agent has finished its rounds or is gone for good; what still flies is `in_flight`."""
+        while self._unfinished > 0:
+            try:
+                self.env.step()
+            except simpy.core.EmptySchedule:
+                raise SimnetError(f"the simulation stalled at t = {self.env.now:g} s: every agent waits") from None
 
-    def seal(self, peer: int, parts: Parts) -> bytes:
-        return self._writer.letter(peer, parts)
+    def retire(self) -> None:
+        """An agent has finished its last round, or will never come back."""
+        self._unfinished -= 1
 
-    def broadcast(self, round: int, payload: bytes) -> None:
-        self._engine.send(self.agent, self.neighbours, round, frame.Kind.VALUE, payload)
+    def send(self, sender: int, peers: Sequence[int], round: int, kind: frame.Kind, payload: bytes) -> None:
+        """Hand one frame to the link of each peer."""
+        raw = frame.encode(kind, sender=sender, round=round, payload=payload)
+        carries, size = kind.label, len(raw)
+        if self._shared_medium:
+            self._send_to_all(sender, peers, round, carries, len(payload), raw)
+            return
+        transport = self.transport if kind in (frame.Kind.VALUE, frame.Kind.NOTICE) else None
+        for peer in peers:
+            self._messages = message = self._messages + 1
+            flight = Flight(self.deliver, sender, peer, round, message, raw)
+            passage = self.links[sender, peer].offer(self.env.now, size)
+            wire_bytes = passage.wire_bytes or size
+            self.emit(events.MessageSent(sender, round, peer, message, carries, len(payload), wire_bytes))  # type: ignore[arg-type]
+            if transport is None:
+                self._launch(flight, passage)
+            else:
+                self.in_flight += 1
+                transport.begin(flight, passage)
 
-    def post(self, round: int, payloads: Mapping[int, bytes]) -> None:
-        for peer, payload in payloads.items():
-            self._engine.send(self.agent, (peer,), round, frame.Kind.VALUE, payload)
+    def _send_to_all(
+        self, sender: int, peers: Sequence[int], round: int, carries: Any, payload: int, raw: bytes
+    ) -> None:
+        """One transmission that every peer hears with its own luck; its bytes are counted with the first message."""
+        if not peers:
+            return
+        departure = self.links[sender, peers[0]].transmitter.admit(self.env.now, len(raw))
+        for index, peer in enumerate(peers):
+            self._messages = message = self._messages + 1
+            passage = self.links[sender, peer].wire.carry(*departure)
+            size = (payload, passage.wire_bytes or len(raw)) if index == 0 else (0, 0)
+            self.emit(events.MessageSent(sender, round, peer, message, carries, *size))
+            self._launch(Flight(self.deliver, sender, peer, round, message, raw), passage)
 
-    def notify(self, round: int) -> None:
-        self._engine.send(self.agent, self.neighbours, round, frame.Kind.NOTICE, b"")
+    def _launch(self, flight: Flight, passage: Passage) -> None:
+        """Let a message that is sent once meet its fate."""
+        if self.cut and (flight.sender, flight.peer) in self.cut:
+            self._fail(events.MessageUnreachable, flight)
+            return
+        if passage.fate == "overflowed":
+            self._fail(events.MessageOverflowed, flight)
+            return
+        self.in_flight += 1
+        if passage.fate == "lost":
+            # A lost message has no arrival: it is gone once its last bit has left.
+            flight.arrival = self._lose
+            Moment(self.env, passage.departs, ARRIVAL).callbacks.append(flight)
+            return
+        flight.corrupted = passage.corrupted
+        Moment(self.env, passage.arrives, ARRIVAL).callbacks.append(flight)
+        for time in passage.copies:
+            copy = Flight(self.repeat, flight.sender, flight.peer, flight.round, flight.message, flight.raw)
+            Moment(self.env, time, ARRIVAL).callbacks.append(copy)
 
-    async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
-        if ready():
-            return True
-        signal = Signal(self._engine.env)
-        self._waiting = (signal, ready)
-        if deadline is not None:
-            timer = Moment(self._engine.env, deadline, _ROUND_END)
-            timer.callbacks.append(lambda _: self._wake(signal, in_time=False))
-        return bool(await signal)
+    def deliver(self, flight: Flight) -> None:
+        """A message has arrived."""
+        port = self.ports[flight.peer]
+        if port.down or (self.cut and (flight.sender, flight.peer) in self.cut):
+            self._land(events.MessageUnreachable, flight)
+        elif port.inbox is not None and not flight.taken:
+            done = port.inbox.admit(self.env.now)
+            if done == float("inf"):
+                self._land(events.MessageOverflowed, flight)
+            else:
+                flight.taken = True
+                Moment(self.env, done, ARRIVAL).callbacks.append(flight)
+        elif flight.corrupted:
+            self.refused(flight)
+            self.in_flight -= 1
+            self.emit(events.MessageLost(flight.sender, flight.round, flight.peer, flight.message, "corrupted"))
+            self.meet()
+        else:
+            self.in_flight -= 1
+            self.emit(events.MessageDelivered(flight.peer, flight.round, flight.sender, flight.message))
+            port.receive(flight.raw)
+            self.meet()
 
-    def _wake(self, signal: Signal, *, in_time: bool) -> None:
-        if self._waiting is not None and self._waiting[0] is signal:
-            self._waiting = None
-            signal.succeed(in_time)
+    def refused(self, flight: Flight) -> None:
+        """Show the receiver a frame with a flipped bit; its checksum must give it away."""
+        place = flight.message % (8 * len(flight.raw))
+        damaged = bytearray(flight.raw)
+        damaged[place // 8] ^= 1 << place % 8
+        try:
+            self.ports[flight.peer].receive(bytes(damaged))
+        except FrameError:
+            return
+        raise SimnetError("a damaged frame passed its checksum")
 
-    async def rendezvous(self) -> None:
-        await self._engine.rendezvous()
+    def repeat(self, flight: Flight) -> None:
+        """A message has arrived once more: its receiver knows it already."""
+        if not self.ports[flight.peer].down and (flight.sender, flight.peer) not in self.cut:
+            self.emit(events.MessageDuplicated(flight.peer, flight.round, flight.sender, flight.message))
 
-    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
-        done = self._engine.scoreboard.note(self.agent, round, theta, dual)
-        if done is not None:
-            self.emit(done)
+    def _lose(self, flight: Flight) -> None:
+        self._land(events.MessageLost, flight)
 
-    def receive(self, raw: bytes) -> None:
-        """A frame arrived: the neighbourhood hears it, and whoever waits for it wakes."""
-        arrived = frame.decode(raw)
-        parts = self._writer.decode(arrived.payload) if arrived.kind is frame.Kind.VALUE else None
-        self._neighbourhood.hear(arrived.sender, arrived.round, parts)
-        if self._waiting is not None and self._waiting[1]():
-            self._wake(self._waiting[0], in_time=True)
+    def _land(self, fate: type[Any], flight: Flight) -> None:
+        self.in_flight -= 1
+        self._fail(fate, flight)
+        self.meet()
+
+    def _fail(self, fate: type[Any], flight: Flight) -> None:
+        self.emit(fate(flight.sender, flight.round, flight.peer, flight.message))
+
+    def rendezvous(self, agent: int) -> Signal:
+        """The oracle of ideal pacing: fires when every agent that is up waits for it and nothing is on its way.
+
+        An agent that has missed meetings while it was down passes as many at once; the others wait until it is back.
+        """
+        signal = Signal(self.env)
+        self._visits[agent] += 1
+        if self._visits[agent] <= self._met:
+            signal.succeed()
+            return signal
+        self._meeting[agent] = signal
+        self.meet()
+        return signal
+
+    def expect(self, change: int) -> None:
+        """So many more (or fewer) agents come to the meetings."""
+        self._expected += change
+        self.meet()
+
+    def rejoin(self, agent: int) -> None:
+        """An agent is up again; a meeting that it waited for and that was held without it is over."""
+        if agent in self._meeting and self._visits[agent] <= self._met:
+            self._meeting.pop(agent).succeed()
+        self.expect(+1)
+
+    def meet(self) -> None:
+        """Let the meeting happen if everybody is there."""
+        if self.in_flight or not self._meeting or len(self._meeting) < self._expected:
+            return
+        present = [agent for agent in self._meeting if not self.ports[agent].down]
+        if present and len(present) == self._expected:
+            self._met += 1
+            for agent in present:
+                self._meeting.pop(agent).succeed()

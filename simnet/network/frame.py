@@ -5,7 +5,7 @@ Little-endian, 21 bytes of header, then the payload:
     offset  bytes  field
          0      2  magic, the letters "sN"
          2      1  version, 1
-         3      1  kind: 1 value, 2 notice, 3 acknowledgement, 4 request
+         3      1  kind: 1 value, 2 notice, 3 acknowledgement, 4 request, 5 reply
          4      1  codec of the payload (`simnet.network.codec`), 0 for none
          5      4  sender
          9      4  round
@@ -41,6 +41,7 @@ class Kind(IntEnum):
     NOTICE = 2
     ACK = 3
     REQUEST = 4
+    REPLY = 5
 
     @property
     def label(self) -> str:

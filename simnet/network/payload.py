@@ -43,6 +43,10 @@ class Writer:
         second = self._company.encode(company)
         return join(payload, second), sent + self.decode(second)
 
+    def whole(self, parts: Parts) -> bytes:
+        """A payload that leaves nothing out."""
+        return self._company.encode(parts)
+
     def letter(self, peer: int, parts: Parts) -> bytes:
         """A payload for one neighbour."""
         if peer not in self._letters:

@@ -83,7 +83,7 @@ class ReleaseMade(Event, frozen=True, forbid_unknown_fields=True):
     agent: int
     round: int
     value: str
-    """what was sent, after the codec: little-endian float64, base64; the parts one after another"""
+    """the model as its neighbours decode it: little-endian float64, base64"""
 
 
 class PrivacySpent(Event, frozen=True, forbid_unknown_fields=True):
@@ -121,8 +121,9 @@ class BroadcastSkipped(Event, frozen=True, forbid_unknown_fields=True):
 
     agent: int
     round: int
-    reason: Literal["test", "exhausted", "budget", "listening"]
-    """the test failed, all releases are used up, the ledger refused, or the agent has nothing to say in this method"""
+    reason: Literal["test", "exhausted", "budget", "listening", "crash"]
+    """the test failed, all releases are used up, the ledger refused, the agent has nothing to say in this method, or a
+    crash took what it would have said"""
 
 
 class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
@@ -156,12 +157,13 @@ class MessageSent(Event, frozen=True, forbid_unknown_fields=True):
     peer: int
     message: int
     """number of the message, ascending in the order of sending"""
-    carries: Literal["value", "notice"]
-    """a model, or only the news that none comes this round"""
+    carries: Literal["value", "notice", "ack", "request", "reply"]
+    """a model; only the news that none comes this round; of a reliable transport, the news that a message has arrived;
+    of an agent that has lost its state, a question what was last heard from it, and the answer"""
     payload_bytes: int
-    """encoded model, without the frame; 0 for a notice"""
+    """what is encoded, without the frame; on a shared medium one transmission reaches all, and counts in one message"""
     wire_bytes: int
-    """length of the whole frame"""
+    """length of the whole frame with what its packets add to it; on a shared medium it counts in one message"""
 
 
 class MessageDelivered(Event, frozen=True, forbid_unknown_fields=True):
@@ -176,9 +178,22 @@ class MessageDelivered(Event, frozen=True, forbid_unknown_fields=True):
 
 
 class MessageLost(Event, frozen=True, forbid_unknown_fields=True):
-    """The frame was lost on the way; noted when its last bit has left the sender."""
+    """The frame was lost on the way; noted when its last bit has left the sender, or when the sender gives it up."""
 
     kind: ClassVar[str] = "message.lost"
+
+    agent: int
+    round: int
+    peer: int
+    message: int
+    reason: Literal["corrupted", "given-up"] | None = None
+    """it arrived with a wrong checksum; a reliable transport tried often enough; absent: it did not arrive"""
+
+
+class MessageDuplicated(Event, frozen=True, forbid_unknown_fields=True):
+    """A copy of a frame arrived after it; `agent` received and ignored it. It is no fate: the message has had one."""
+
+    kind: ClassVar[str] = "message.duplicated"
 
     agent: int
     round: int
@@ -187,7 +202,7 @@ class MessageLost(Event, frozen=True, forbid_unknown_fields=True):
 
 
 class MessageOverflowed(Event, frozen=True, forbid_unknown_fields=True):
-    """The link's queue was full."""
+    """The link's queue was full, or that of the receiver."""
 
     kind: ClassVar[str] = "message.overflowed"
 
@@ -261,9 +276,11 @@ class FaultBegan(Event, frozen=True, forbid_unknown_fields=True):
     kind: ClassVar[str] = "fault.began"
 
     fault: str
-    """what kind of fault"""
+    """crash, link-down, partition or straggler"""
     agent: int | None = None
     peer: int | None = None
+    agents: list[int] | None = None
+    """of a partition: one side"""
 
 
 class FaultEnded(Event, frozen=True, forbid_unknown_fields=True):
@@ -272,9 +289,11 @@ class FaultEnded(Event, frozen=True, forbid_unknown_fields=True):
     kind: ClassVar[str] = "fault.ended"
 
     fault: str
-    """what kind of fault"""
+    """crash, link-down, partition or straggler"""
     agent: int | None = None
     peer: int | None = None
+    agents: list[int] | None = None
+    """of a partition: one side"""
 
 
 class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
@@ -329,6 +348,7 @@ EVENTS: dict[str, type[Event]] = {
         MessageSent,
         MessageDelivered,
         MessageLost,
+        MessageDuplicated,
         MessageOverflowed,
         MessageUnreachable,
         MessageRetransmitted,

@@ -13,13 +13,14 @@ run. A field of law is a class with a table of handlers; a new one is added to `
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
 from simnet.record import events
 from simnet.record.message_laws import Messages
-from simnet.record.round_laws import Handlers, Rounds
+from simnet.record.round_laws import PACED, Handlers, Rounds
 from simnet.record.standing import Standing, who
 
 _SHOWN = 20
@@ -47,12 +48,22 @@ class Evaluations:
         self._agents = standing.agents
         self._complain = standing.complain
         self._last = 0
+        self._down: Counter[int] = Counter()
+
+    def began(self, _t: float, event: events.FaultBegan) -> None:
+        if event.fault == "crash" and event.agent is not None:
+            self._down[event.agent] += 1
+
+    def ended(self, _t: float, event: events.FaultEnded) -> None:
+        if event.fault == "crash" and event.agent is not None:
+            self._down[event.agent] -= 1
 
     def evaluated(self, _t: float, event: events.EvaluationDone) -> None:
         if event.round <= self._last:
             self._complain(f"round {event.round} is evaluated after round {self._last}")
         self._last = event.round
-        late = [agent for agent, state in self._agents.items() if state.finished < event.round]
+        # An agent that is down may be down for good: then it is not waited for.
+        late = [a for a, state in self._agents.items() if state.finished < event.round and not self._down.get(a)]
         if late:
             self._complain(f"round {event.round} is evaluated before agent {late[0]} has finished it")
 
@@ -63,7 +74,12 @@ class Evaluations:
                 f"the last line says that the agents finished the rounds {event.rounds}, but it was {rounds}"
             )
 
-    handlers: ClassVar[Handlers] = {events.EvaluationDone: evaluated, events.RunFinished: finished}
+    handlers: ClassVar[Handlers] = {
+        events.FaultBegan: began,
+        events.FaultEnded: ended,
+        events.EvaluationDone: evaluated,
+        events.RunFinished: finished,
+    }
 
 
 _FIELDS = (Rounds, Messages, Evaluations)
@@ -110,6 +126,8 @@ class Laws:
         if agent is not None and peer is not None and (agent, peer) not in standing.links:
             self._complain(f"{event.kind} happens between agents {agent} and {peer}, and there is no such link")
             return False
+        if type(event) is events.MessageSent and event.carries not in PACED:
+            return True
         if type(event) in _IN_ROUND and event.round != (state := standing.agents[event.agent]).round:
             place = f"in round {state.round}" if state.round else "between its rounds"
             self._complain(f"{event.kind} of {who(event)} comes {place}")

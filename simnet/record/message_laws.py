@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from simnet.record import events
-from simnet.record.round_laws import Handlers
+from simnet.record.round_laws import PACED, Handlers
 from simnet.record.standing import Standing, who
 
 
@@ -24,6 +24,8 @@ class Messages:
             self._complain(f"message {message} is sent after message {self._last}: numbers ascend")
         self._last = max(message, self._last)
         self._flying[message] = (event.agent, event.peer, event.round, event.carries == "value", t)
+        if event.carries not in PACED:
+            return
         link = self._standing.links[event.peer, event.agent]
         if link.sent_in == event.round:
             self._complain(f"{who(event)} sends agent {event.peer} a second message")

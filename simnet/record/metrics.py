@@ -22,7 +22,7 @@ _FATES: dict[type[events.Event], str] = {
 }
 _COUNTS = (
     *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
-    *("retransmissions", "payload_bytes", "wire_bytes"),
+    *("retransmissions", "payload_bytes", "wire_bytes", "duplicates", "corrupted"),
 )
 _ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
 
@@ -39,6 +39,8 @@ class Metrics:
         self._staleness_of_round: dict[int, Counter[int]] = {}
         self._accuracy: events.EvaluationDone | None = None
         self._privacy = PrivacyMeter(0.5, 0)
+        self._began: dict[int, float] = {}
+        self._work = 0.0
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
@@ -78,8 +80,20 @@ class Metrics:
         # An agent's row counts the messages that it sent: a delivery is told by the receiver.
         sender = event.peer if type(event) is events.MessageDelivered else event.agent
         self._add(sender, _FATES[type(event)])
+        if type(event) is events.MessageLost and event.reason == "corrupted":
+            self._add(sender, "corrupted")
         if type(event) is events.MessageRetransmitted:
             self._add(sender, "wire_bytes", event.wire_bytes)
+
+    def _duplicated(self, event: events.MessageDuplicated) -> None:
+        self._add(event.peer, "duplicates")
+
+    def _worked(self, event: events.RoundStarted | events.SolveFinished) -> None:
+        """Seconds of local work, from the begin of a round to the end of its solve."""
+        if type(event) is events.RoundStarted:
+            self._began[event.agent] = self._now
+        else:
+            self._work += self._now - self._began[event.agent]
 
     def _broadcast(self, event: events.BroadcastSent) -> None:
         self._add(event.agent, "broadcasts")
@@ -141,6 +155,20 @@ class Metrics:
             rows.append(row)
         return rows
 
+    def _cost(self, scenario: dict[str, Any]) -> Row:
+        """Totals by the scenario's prices, where it has any."""
+        counts = self._counts
+        amounts = {
+            "per_byte": counts["wire_bytes"],
+            "per_message": counts["messages"] + counts["retransmissions"],
+            "per_second": self._work,
+        }
+        totals = {
+            name: sum(prices[price] * amount for price, amount in amounts.items())
+            for name, prices in scenario.get("cost", {}).items()
+        }
+        return {"cost": totals} if totals else {}
+
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
         """summary.json; `wall` is the only number that does not come from the events."""
         assert self._start is not None
@@ -166,7 +194,7 @@ class Metrics:
             "communication": self._communication(),
             "staleness": _staleness(self._staleness),
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        }
+        } | self._cost(scenario)
 
 
 def _staleness(counts: Counter[int]) -> Row:
@@ -188,6 +216,9 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.ReportsGathered: Metrics._gathered,
     events.MessageSent: Metrics._sent,
     **dict.fromkeys(_FATES, Metrics._fate),
+    events.MessageDuplicated: Metrics._duplicated,
+    events.RoundStarted: Metrics._worked,
+    events.SolveFinished: Metrics._worked,
     events.BroadcastSent: Metrics._broadcast,
     events.BroadcastSkipped: Metrics._skipped,
     events.ValueUsed: Metrics._used,

@@ -13,6 +13,10 @@ Handlers = Mapping[type[events.Event], Callable[[Any, float, Any], None]]
 """What a field of law does about an event: (self, t, event)."""
 
 
+PACED = ("value", "notice")
+"""What a round sends; acknowledgements, questions and answers come when they are called for."""
+
+
 class Rounds:
     """What an agent does in a round, and in which order."""
 
@@ -75,6 +79,8 @@ class Rounds:
             self._complain(f"{who(event)} skips because of a test that did not fail")
 
     def sent(self, _t: float, event: events.MessageSent) -> None:
+        if event.carries not in PACED:
+            return
         agent = self._agents[event.agent]
         agent.sent += 1
         if event.carries == "value" and not agent.broadcasts:

@@ -30,6 +30,7 @@ _SENTENCES: Mapping[str, str] = {
     "message.sent": "agent {agent} sent message {message} to agent {peer} in round {round}",
     "message.delivered": "message {message} from agent {peer} reached agent {agent}",
     "message.lost": "message {message} from agent {agent} to agent {peer} was lost",
+    "message.duplicated": "a copy of message {message} from agent {peer} arrived at agent {agent}",
     "message.overflowed": "message {message} from agent {agent} to agent {peer} met a full queue",
     "message.unreachable": "message {message} from agent {agent} could not reach agent {peer}",
     "message.retransmitted": "agent {agent} sent message {message} to agent {peer} again",

@@ -86,8 +86,14 @@ class Scenario(Section):
         return content | {"topology": {"kind": "star"}} if central else content
 
     @model_validator(mode="after")
+    def _letters_are_not_broadcast(self) -> Scenario:
+        if getattr(self.algorithm, "duals", None) == "edge" and self.network.medium == "shared":
+            raise ValueError("network.medium: edge duals send every neighbour a message of its own, which is unicast")
+        return self
+
+    @model_validator(mode="after")
     def _makes_sense(self) -> Scenario:
-        if reason := nonsense(self.algorithm, self.privacy, self.topology):
+        if reason := nonsense(self.algorithm, self.privacy, self.topology, self.fault):
             raise ValueError(reason)
         return self
 

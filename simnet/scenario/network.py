@@ -10,7 +10,18 @@ from simnet.scenario.fields import Count, Number, PositiveSeconds, Seconds, Sect
 from simnet.scenario.links import Access, Bernoulli, Link, NoLoss, Override
 from simnet.scenario.times import Constant, Duration, Lognormal, Uniform
 
-__all__ = ["Access", "Bernoulli", "Compute", "Constant", "Link", "Lognormal", "Network", "NoLoss", "Override", "Uniform"]
+__all__ = [
+    "Access",
+    "Bernoulli",
+    "Compute",
+    "Constant",
+    "Link",
+    "Lognormal",
+    "Network",
+    "NoLoss",
+    "Override",
+    "Uniform",
+]
 
 Part = Annotated[float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True))]
 Skew = Annotated[float, BeforeValidator(Number("a share of at least 0 and below 1", 0, 1, open_high=True))]
@@ -70,7 +81,9 @@ def _pacing(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
-Pacing = Annotated[Annotated[Ideal | Barrier | Deadline | Quorum | Free, Field(discriminator="kind")], BeforeValidator(_pacing)]
+Pacing = Annotated[
+    Annotated[Ideal | Barrier | Deadline | Quorum | Free, Field(discriminator="kind")], BeforeValidator(_pacing)
+]
 
 
 class Datagram(Section):
@@ -121,11 +134,17 @@ class Network(Section):
     codec: Literal["float64", "float32", "float16", "int8", "top-k"] = Field(
         "float64", description="how numbers are written into a message"
     )
-    top_k: TopK = Field(TopK(), description="settings of the codec `top-k`")
+    topk: TopK = Field(TopK(), description="settings of the codec `top-k`")
     inbox: Inbox = Field(Inbox(), description="how an agent takes in what arrives")
     link: Link = Field(Link(), description="what every link is like")
     override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
     access: Access = Field(Access(), description="pdml: what the line of each user to its server is like")
+
+    @model_validator(mode="after")
+    def _nobody_acknowledges_for_all(self) -> Network:
+        if self.medium == "shared" and self.transport.kind == "reliable":
+            raise ValueError("medium: a reliable transport repeats messages for one neighbour, which is unicast")
+        return self
 
 
 class Compute(Section):

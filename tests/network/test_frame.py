@@ -90,4 +90,4 @@ def test_a_refusal_says_why(raw, message):
 
 
 def test_kinds_have_names_for_the_log():
-    assert [kind.label for kind in Kind] == ["value", "notice", "ack", "request"]
+    assert [kind.label for kind in Kind] == ["value", "notice", "ack", "request", "reply"]

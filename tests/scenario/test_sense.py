@@ -36,6 +36,13 @@ def test_what_does_not_go_together_is_refused_with_a_reason(content, said):
         Scenario.of({"algorithm": fields, **sections})
 
 
+def test_a_hub_that_loses_its_state_cannot_begin_again():
+    crash = {"kind": "crash", "agent": 0, "at": 1.0, "duration": 1.0, "state": "lost"}
+    with pytest.raises(ScenarioError, match="dp-admm cannot begin again without its state"):
+        Scenario.of({"algorithm": {"name": "dp-admm"}, "fault": [crash]})
+    assert Scenario.of({"algorithm": {"name": "r-admm"}, "fault": [crash]}).fault[0].state == "lost"
+
+
 def test_a_method_with_a_hub_needs_no_topology_to_be_named():
     assert Scenario.of({"algorithm": {"name": "dp-acc-admm"}}).topology.kind == "star"
 

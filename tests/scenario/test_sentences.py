@@ -86,7 +86,7 @@ def test_a_field_of_another_method_says_which_method_has_it() -> None:
         ("topology.kind = 3", "topology.kind = 3: choose one of random, ring,", "file"),
         ("topology = 'ring'", 'topology = "ring": a table whose kind is one of random, ring,', "file"),
         ("topology.kind = 'file'", "topology.file is missing: a line of text", "not blank"),
-        ("network.transport = {}", "network.transport.kind is missing: ", "datagram is possible"),
+        ("network.transport = {}", "network.transport.kind is missing: ", "choose one of datagram, reliable"),
         (
             "data.partition = 'evn'",
             'data.partition = "evn": choose one of even, uneven, skewed',
@@ -121,7 +121,7 @@ def test_without_a_method_the_methods_are_listed() -> None:
         ),
         (
             "network.pacing = 'barier'",
-            'network.pacing = "barier": choose one of ideal, barrier, deadline (did you mean barrier?)',
+            'network.pacing = "barier": choose one of ideal, barrier, deadline, quorum, free (did you mean barrier?)',
         ),
     ],
 )

@@ -25,7 +25,7 @@ def test_fields_go_by_their_names_in_the_file() -> None:
 def test_a_union_knows_its_kinds_its_tag_and_its_shorthand() -> None:
     loss = place(fields(Link)["loss"])
     assert loss.tag == "kind"
-    assert loss.kinds == {"none": NoLoss, "bernoulli": Bernoulli}
+    assert {"none": NoLoss, "bernoulli": Bernoulli}.items() <= loss.kinds.items()
     assert loss.spelled_out(0.05) == {"kind": "bernoulli", "p": 0.05}
     assert loss.spelled_out({"kind": "none"}) == {"kind": "none"}
     assert place(fields(Override)["loss"]).kinds == loss.kinds, "optional or not"

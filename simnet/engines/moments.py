@@ -1,0 +1,41 @@
+"""What coroutines and callbacks wait for under SimPy, and the order of things that happen at one instant.
+
+Messages arrive first (so what arrives on a tick counts for that tick), then waiting agents end their rounds, and only
+then new work begins (so no agent sees another's next round inside its own).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import simpy
+from simpy.events import Event as SimEvent
+
+ARRIVAL, ROUND_END, NEW_WORK = 0, 1, 2
+
+
+class Moment(SimEvent):
+    """A point in simulated time that callbacks and coroutines can wait for."""
+
+    def __init__(self, env: simpy.Environment, time: float, priority: int) -> None:
+        self.env = env
+        self.callbacks: Any = []
+        self._ok = True
+        self._value = None
+        env.schedule(self, priority, max(0.0, time - env.now))  # type: ignore[arg-type]
+
+    def __await__(self) -> Generator[SimEvent, Any, Any]:
+        return (yield self)
+
+
+class Signal(SimEvent):
+    """Something that somebody else will bring about."""
+
+    def __await__(self) -> Generator[SimEvent, Any, Any]:
+        return (yield self)
+
+
+def at(env: simpy.Environment, time: float, then: Callable[[], None], priority: int = ARRIVAL) -> None:
+    """Call `then` at a point in simulated time."""
+    Moment(env, time, priority).callbacks.append(lambda _: then())

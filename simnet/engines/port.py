@@ -1,0 +1,158 @@
+"""One agent's port under SimPy: time, messages, and what a crash does to both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from simnet.agents.neighbourhood import Neighbourhood
+from simnet.algorithms.peer import Known, Parts, Vector
+from simnet.engines.moments import NEW_WORK, ROUND_END, Moment, Signal
+from simnet.engines.virtual import VirtualEngine
+from simnet.network import frame
+from simnet.network.inbox import Inbox
+from simnet.network.payload import Writer
+
+
+class VirtualPort:
+    """What an agent program sees of the virtual engine.
+
+    While the agent is down its program stands still: work goes on where it stopped, a wait that ended meanwhile ends at
+    the restart, and whatever is sent to the agent does not reach it.
+    """
+
+    def __init__(
+        self,
+        engine: VirtualEngine,
+        agent: int,
+        neighbourhood: Neighbourhood,
+        writer: Writer,
+        work_time: Callable[[int], float],
+        rounds: int,
+        inbox: Inbox | None = None,
+    ) -> None:
+        self.agent = agent
+        self.neighbours: Sequence[int] = neighbourhood.peers
+        self.emit = engine.emit
+        self.inbox = inbox
+        self.down = 0
+        self.done = False
+        """All rounds are finished."""
+        self.gone = False
+        """Down for good."""
+        self.slowness = 1.0
+        self._engine = engine
+        self._neighbourhood = neighbourhood
+        self._writer = writer
+        self._work_time = work_time
+        self._rounds = rounds
+        self._waiting: tuple[Signal, Callable[[], bool]] | None = None
+        self._restart: Signal | None = None
+        self._fell = 0.0
+        self._downtime = 0.0
+        self._relapsed = False
+        self._answers: dict[int, Known] = {}
+
+    @property
+    def now(self) -> float:
+        return float(self._engine.env.now)
+
+    async def compute(self, gradients: int) -> None:
+        work = self._work_time(gradients) * self.slowness
+        end, downtime = self.now + work, self._downtime
+        await Moment(self._engine.env, end, NEW_WORK)
+        while self.down or self._downtime > downtime:
+            if self._restart is not None:
+                await self._restart
+            end, downtime = end + self._downtime - downtime, self._downtime
+            await Moment(self._engine.env, end, NEW_WORK)
+
+    def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
+        return self._writer.model(model, accompany)
+
+    def seal(self, peer: int, parts: Parts) -> bytes:
+        return self._writer.letter(peer, parts)
+
+    def broadcast(self, round: int, payload: bytes) -> None:
+        self._engine.send(self.agent, self.neighbours, round, frame.Kind.VALUE, payload)
+
+    def post(self, round: int, payloads: Mapping[int, bytes]) -> None:
+        for peer, payload in payloads.items():
+            self._engine.send(self.agent, (peer,), round, frame.Kind.VALUE, payload)
+
+    def notify(self, round: int) -> None:
+        self._engine.send(self.agent, self.neighbours, round, frame.Kind.NOTICE, b"")
+
+    async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
+        if ready():
+            return True
+        signal = Signal(self._engine.env)
+        self._waiting = (signal, ready)
+        if deadline is not None:
+            timer = Moment(self._engine.env, deadline, ROUND_END)
+            timer.callbacks.append(lambda _: self._wake(signal, in_time=False))
+        in_time = bool(await signal)
+        while self._restart is not None:
+            await self._restart
+        return in_time
+
+    def _wake(self, signal: Signal, *, in_time: bool) -> None:
+        if self._waiting is not None and self._waiting[0] is signal:
+            self._waiting = None
+            signal.succeed(in_time)
+
+    async def rendezvous(self) -> None:
+        await self._engine.rendezvous(self.agent)
+        while self._restart is not None:
+            await self._restart
+
+    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
+        for done in self._engine.scoreboard.note(self.agent, round, theta, dual):
+            self.emit(done)
+        if round == self._rounds:
+            self.done = True
+            self._engine.retire()
+            self._engine.expect(-1)
+
+    def relapsed(self) -> bool:
+        relapsed, self._relapsed = self._relapsed, False
+        return relapsed
+
+    async def ask(self, round: int, patience: float) -> list[Known]:
+        self._answers = {}
+        self._engine.send(self.agent, self.neighbours, round, frame.Kind.REQUEST, b"")
+        await self.until(lambda: len(self._answers) == len(self.neighbours), self.now + patience)
+        return list(self._answers.values())
+
+    def fall(self, *, lost: bool) -> None:
+        """The agent goes down; with `lost` its program will find its state gone."""
+        self._relapsed |= lost
+        self.down += 1
+        if self.down == 1:
+            self._fell, self._restart = self.now, Signal(self._engine.env)
+
+    def rise(self) -> None:
+        """One reason less to be down."""
+        self.down -= 1
+        if self.down == 0 and self._restart is not None:
+            self._downtime += self.now - self._fell
+            restart, self._restart = self._restart, None
+            restart.succeed()
+
+    def receive(self, raw: bytes) -> None:
+        """A frame arrived: whoever waits for it wakes."""
+        arrived = frame.decode(raw)
+        sender, kind = arrived.sender, arrived.kind
+        if kind is frame.Kind.VALUE:
+            self._neighbourhood.hear(sender, arrived.round, self._writer.decode(arrived.payload))
+        elif kind is frame.Kind.NOTICE:
+            self._neighbourhood.hear(sender, arrived.round, None)
+        elif kind is frame.Kind.ACK:
+            assert self._engine.transport is not None
+            self._engine.transport.acknowledged(self.agent, sender, arrived.round)
+        elif kind is frame.Kind.REQUEST:
+            known = self._neighbourhood.of(sender)
+            self._engine.send(self.agent, (sender,), known.round, frame.Kind.REPLY, self._writer.whole(known.parts))
+        else:
+            self._answers[sender] = Known(self.agent, arrived.round, self._writer.decode(arrived.payload))
+        if self._waiting is not None and self._waiting[1]():
+            self._wake(self._waiting[0], in_time=True)

@@ -1,0 +1,272 @@
+"""From a scenario's network to the objects that carry messages: links, pacing, work times.
+
+Nothing here decides anything: sections become calls of the rooms below, each with its own random stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from math import dist, inf
+
+import networkx as nx
+
+from simnet.agents import pacing as paces
+from simnet.agents.neighbourhood import Neighbourhood
+from simnet.engines.faults import Fault, Span, alternating
+from simnet.engines.port import VirtualPort
+from simnet.engines.reliable import Reliable
+from simnet.engines.scoreboard import Scoreboard
+from simnet.engines.virtual import VirtualEngine
+from simnet.errors import ScenarioError
+from simnet.network import latency, loss
+from simnet.network.draws import one_by_one, uniform
+from simnet.network.inbox import Inbox
+from simnet.network.link import Link
+from simnet.network.model import LinkModel
+from simnet.network.payload import Writer
+from simnet.network.queueing import Queue, Red
+from simnet.network.transmitter import Transmitter
+from simnet.record.bus import Bus
+from simnet.scenario import Scenario, times
+from simnet.scenario import faults as broken
+from simnet.scenario import links as section
+from simnet.scenario import network as sections
+from simnet.streams import Streams
+
+Ends = tuple[int, int]
+"""One direction of a link: sender, receiver."""
+
+_TIMES: dict[str, Callable[..., latency.Latency]] = {
+    "constant": latency.Constant,
+    "uniform": latency.Uniform,
+    "normal": latency.Normal,
+    "lognormal": latency.Lognormal,
+    "gamma": latency.Gamma,
+    "pareto": latency.Pareto,
+}
+
+
+def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, Link]:
+    """Both directions of every link, overrides applied.
+
+    With a shared uplink all links of an agent leave through one transmitter, which is like the one to its first
+    neighbour; on a shared medium it is the only one there is.
+    """
+    streams = Streams(scenario.seed)
+    models = link_models(scenario, edges)
+    if scenario.network.uplink == "independent" and scenario.network.medium == "unicast":
+        return {ends: Link(model, streams, f"{ends[0]}>{ends[1]}") for ends, model in models.items()}
+    lines = {
+        agent: Transmitter(models[agent, min(edges[agent])], streams, str(agent)) for agent in edges if edges[agent]
+    }
+    return {ends: Link(model, streams, f"{ends[0]}>{ends[1]}", lines[ends[0]]) for ends, model in models.items()}
+
+
+def link_models(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, LinkModel]:
+    """What each direction of every link is like, overrides applied."""
+    exceptions = _exceptions(scenario, edges)
+    common = scenario.network.link
+    models: dict[Ends, LinkModel] = {}
+    shared: LinkModel | None = None
+    for ends in (ends for a, b in edges.edges for ends in ((a, b), (b, a))):
+        link = exceptions.get(ends, common)
+        if isinstance(link.latency, times.Distance):
+            models[ends] = link_model(link, scenario, _length(edges, ends))
+        elif link is common:
+            # One record for all: a large network has a million links.
+            shared = models[ends] = shared or link_model(link, scenario)
+        else:
+            models[ends] = link_model(link, scenario)
+    return models
+
+
+def link_model(link: section.Link, scenario: Scenario, length: float | None = None) -> LinkModel:
+    """A link's section as the network's own record; `length` where its latency depends on it."""
+    if isinstance(link.latency, times.Distance):
+        if length is None:
+            raise ScenarioError("network.link.latency.kind = 'distance': only links between agents have a length")
+        delay: latency.Latency = latency.Distance(link.latency.per_unit, link.latency.base).over(length)
+    else:
+        delay = duration(link.latency, scenario)
+    return LinkModel(
+        latency=delay,
+        loss=_loss(link, scenario),
+        bandwidth=link.bandwidth,
+        queue=_queue(link.queue),
+        mtu=link.mtu,
+        overhead=link.overhead,
+        order=link.order,
+        duplication=link.duplication,
+        corruption=link.corruption,
+    )
+
+
+def duration(time: times.Duration, scenario: Scenario) -> latency.Latency:
+    """A time's section as a distribution."""
+    if isinstance(time, times.Empirical):
+        return latency.Empirical.read(scenario.find(time.file))
+    return _TIMES[time.kind](**time.model_dump(exclude={"kind"}))
+
+
+def work_times(scenario: Scenario, agent: int) -> Callable[[int], float]:
+    """How long an agent's local work takes, from the gradients that it needed."""
+    time, each = duration(scenario.compute.time, scenario), scenario.compute.per_gradient
+    if isinstance(time, latency.Constant):
+        value = time.value
+        return (lambda gradients: value + each * gradients) if each else (lambda gradients: value)
+    rng = Streams(scenario.seed).generator("compute", agent)
+    return lambda gradients: float(time.draw(rng, 1)[0]) + each * gradients
+
+
+def pacing(scenario: Scenario, agent: int = 0) -> paces.Pacing:
+    """The rule by which an agent's rounds end."""
+    rule = scenario.network.pacing
+    if isinstance(rule, sections.Barrier):
+        return paces.Barrier(rule.patience, rule.notices)
+    if isinstance(rule, sections.Quorum):
+        return paces.Quorum(rule.quorum, rule.max_staleness, rule.patience, rule.notices)
+    if isinstance(rule, sections.Free):
+        return paces.Free(rule.notices)
+    if isinstance(rule, sections.Deadline):
+        streams = Streams(scenario.seed)
+        skew = rule.skew * (2 * streams.generator("skew", agent).random() - 1) if rule.skew else 0.0
+        late = one_by_one(streams, "jitter", str(agent), uniform) if rule.jitter else None
+        return paces.Deadline(rule.period * (1 + skew), rule.notices, rule.jitter, late)
+    return paces.Ideal()
+
+
+def writer(scenario: Scenario, agent: int) -> Writer:
+    """What makes an agent's payloads."""
+    settings = scenario.network.topk.model_dump() if scenario.network.codec == "top-k" else {}
+    return Writer(Streams(scenario.seed), agent, scenario.network.codec, **settings)
+
+
+def _exceptions(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, section.Link]:
+    changed: dict[Ends, section.Link] = {}
+    for index, override in enumerate(scenario.network.override):
+        new = override.fields()
+        for ends in _places(override, edges, f"network.override.{index}"):
+            before = changed.get(ends, scenario.network.link)
+            changed[ends] = section.Link.model_validate(before.model_dump(exclude={"preset"}) | new)
+    return changed
+
+
+def _places(override: section.Override, edges: nx.Graph[int], where: str) -> list[Ends]:
+    """The directions that an override is about."""
+    if override.region is not None:
+        other = override.region if override.across is None else override.across
+        for field, agents in (("region", override.region), ("across", other)):
+            known_agents(agents, edges, f"{where}.{field}")
+        pairs = {ends for a, b in product(override.region, other) for ends in ((a, b), (b, a))}
+        return sorted(ends for ends in pairs if edges.has_edge(*ends))
+    if override.agent is not None:
+        known_agents([override.agent], edges, f"{where}.agent")
+        return [ends for peer in edges[override.agent] for ends in ((override.agent, peer), (peer, override.agent))]
+    if override.link is not None:
+        a, b = override.link
+        field, found = "link", [(a, b), (b, a)]
+    else:
+        assert override.source is not None
+        assert override.target is not None
+        a, b = override.source, override.target
+        field, found = "from", [(a, b)]
+    if not edges.has_edge(a, b):
+        raise ScenarioError(f"{where}.{field}: agents {a} and {b} share no link in this topology")
+    return found
+
+
+def known_agents(agents: Iterable[int], edges: nx.Graph[int], where: str) -> None:
+    """Refuse agents that are not in the topology."""
+    for agent in agents:
+        if agent not in edges:
+            raise ScenarioError(f"{where} = {agent}: there is no such agent, they are 0 to {len(edges) - 1}")
+
+
+def _length(edges: nx.Graph[int], ends: Ends) -> float:
+    here, there = (edges.nodes[end].get("position") for end in ends)
+    if here is None or there is None:
+        raise ScenarioError(
+            "network.link.latency.kind = 'distance': needs a topology with positions, such as geometric"
+        )
+    return dist(here, there)
+
+
+def _loss(link: section.Link, scenario: Scenario) -> loss.Loss:
+    found = link.loss
+    if isinstance(found, section.Bernoulli):
+        return loss.Bernoulli(found.p)
+    if isinstance(found, section.Bursts):
+        return loss.GilbertElliott.from_bursts(found.rate, found.length)
+    if isinstance(found, section.GilbertElliott):
+        return loss.GilbertElliott(**found.model_dump(exclude={"kind"}))
+    if isinstance(found, section.Trace):
+        return loss.Trace.read(scenario.find(found.file))
+    return loss.NoLoss()
+
+
+def _queue(queue: section.Queue | None) -> Queue:
+    if queue is None:
+        return Queue()
+    red = None if queue.red is None else Red(**queue.red.model_dump())
+    return Queue(queue.limit, queue.unit, red)
+
+
+def engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:
+    """The engine with its links and its transport, still without agents."""
+    shared = scenario.network.medium == "shared"
+    built = VirtualEngine(links(scenario, edges), bus, scoreboard, len(edges), shared_medium=shared)
+    rule = scenario.network.transport
+    if isinstance(rule, sections.Reliable):
+        built.transport = Reliable(built, rule.timeout, rule.backoff, rule.attempts)
+    return built
+
+
+def port(scenario: Scenario, engine: VirtualEngine, agent: int, neighbourhood: Neighbourhood) -> VirtualPort:
+    """One agent's way to the outside."""
+    section = scenario.network.inbox
+    inbox = None if section.service == 0 else Inbox(section.service, section.capacity)
+    make, work = writer(scenario, agent), work_times(scenario, agent)
+    return VirtualPort(engine, agent, neighbourhood, make, work, scenario.rounds, inbox)
+
+
+def faults(scenario: Scenario, edges: nx.Graph[int]) -> list[Fault]:
+    """What breaks, with the times at which it does."""
+    found: list[Fault] = []
+    for index, fault in enumerate(scenario.fault):
+        where = f"fault.{index}"
+        if isinstance(fault, broken.Churn):
+            known_agents(fault.agents, edges, f"{where}.agents")
+            for agent in fault.agents or sorted(edges):
+                rng = Streams(scenario.seed).generator("faults", f"{index}/{agent}")
+                spans = alternating(rng, fault.up, fault.down)
+                found.append(Fault("crash", spans, (agent,), lost=fault.state == "lost"))
+            continue
+        spans = _spans(scenario, index, fault)
+        if isinstance(fault, broken.Crash):
+            known_agents([fault.agent], edges, f"{where}.agent")
+            found.append(Fault("crash", spans, (fault.agent,), lost=fault.state == "lost"))
+        elif isinstance(fault, broken.Straggler):
+            known_agents([fault.agent], edges, f"{where}.agent")
+            found.append(Fault("straggler", spans, (fault.agent,), factor=fault.factor))
+        elif isinstance(fault, broken.LinkDown):
+            a, b = fault.link
+            if not edges.has_edge(a, b):
+                raise ScenarioError(f"{where}.link: agents {a} and {b} share no link in this topology")
+            found.append(Fault("link-down", spans, cut=((a, b), (b, a))))
+        else:
+            known_agents(fault.agents, edges, f"{where}.agents")
+            side = frozenset(fault.agents)
+            cut = [ends for a, b in edges.edges if (a in side) != (b in side) for ends in ((a, b), (b, a))]
+            found.append(Fault("partition", spans, tuple(sorted(side)), tuple(cut)))
+    return found
+
+
+def _spans(
+    scenario: Scenario, index: int, fault: broken.Crash | broken.LinkDown | broken.Partition | broken.Straggler
+) -> Iterator[Span]:
+    if fault.at is not None:
+        return iter([(fault.at, inf if fault.duration is None else fault.at + fault.duration)])
+    assert fault.every is not None
+    assert fault.duration is not None
+    return alternating(Streams(scenario.seed).generator("faults", index), fault.every, fault.duration)
