@@ -64,6 +64,11 @@ class RAdmmPeer(ScheduledPeer):
             self._recycled = -self._linear - 2 * self.eta * self.degree * sent[0]
         super().absorb(t, sent, known)
 
+    def forget(self) -> None:
+        """After a crash there is nothing to recycle: the next even round only averages with the neighbours."""
+        super().forget()
+        self._linear = self._recycled = np.zeros(self.objective.features)
+
     def _solve(self, k: int) -> Proposal:
         plan = self.schedule.rounds[k]
         noise, output = self.schedule.draw(plan, self.rng, self.objective.features)

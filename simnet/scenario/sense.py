@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simnet.scenario.algorithm import Algorithm, DpAdmm, MAdmm, Pdml, RAdmm
+from simnet.scenario.faults import Fault
 from simnet.scenario.privacy import Privacy
 from simnet.scenario.topology import Topology
 
 _AMOUNTS = ("noise_rate", "sigma", "primal_scale", "label_epsilon")
 
 
-def nonsense(algorithm: Algorithm, privacy: Privacy, topology: Topology) -> str | None:
+def nonsense(algorithm: Algorithm, privacy: Privacy, topology: Topology, faults: Sequence[Fault] = ()) -> str | None:
     """The first thing that does not go together, as `field: why not`; None if all does."""
     if isinstance(algorithm, DpAdmm):
         if topology.kind != "star":
             return f"topology.kind: {algorithm.name} computes at the hub of a star, not on a {topology.kind} graph"
+        if any(getattr(fault, "state", "kept") == "lost" for fault in faults):
+            return f"fault: {algorithm.name} cannot begin again without its state; keep it"
     elif algorithm.duals == "edge" and (reason := _not_by_edges(algorithm)):
         return f"algorithm.duals: {reason}; choose node or healing"
     if isinstance(algorithm, Pdml) and algorithm.loss != "logistic":
