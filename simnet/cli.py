@@ -179,15 +179,13 @@ def audit(
 
 @app.command()
 def report(
-    run: Run,
-    output: Annotated[
-        Path | None, typer.Option(help="File to write; report.html in the run folder if none.")
-    ] = None,
+    source: Annotated[Path, typer.Argument(help="Run folder, event log or study's folder.", metavar="RUN|STUDY")],
+    output: Annotated[Path | None, typer.Option(help="File to write; report.html in the folder if none.")] = None,
 ) -> None:
-    """Write a run as one HTML page with charts, tables and a replay; it needs no network to be read."""
+    """Write a run (charts, tables, a replay) or a study as one HTML page that needs no network to be read."""
     from simnet.report import report as write
 
-    typer.echo(f"wrote {write(run, output)}")
+    typer.echo(f"wrote {write(source, output)}")
 
 
 @app.command(name="list")

@@ -1,4 +1,4 @@
-"""`simnet report`: a run as one HTML page that needs nothing else, neither a server nor a network."""
+"""`simnet report`: a run or a study as one HTML page that needs nothing else, neither a server nor a network."""
 
 from __future__ import annotations
 

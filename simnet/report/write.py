@@ -1,4 +1,4 @@
-"""From a run folder to a file of HTML, which is there as a whole or not at all."""
+"""From the folder of a run or a study to a file of HTML, which is there as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,18 +8,37 @@ from pathlib import Path
 
 from simnet.errors import SimnetError
 from simnet.record.folder import find_log
-from simnet.report.run_facts import read_run
-from simnet.report.run_page import run_page
+from simnet.study.store import PLAN
 
 
-def report(run: Path, output: Path | None = None) -> Path:
-    """Write the page of a run folder or an event log, by default beside the log as `report.html`.
+def report(source: Path, output: Path | None = None) -> Path:
+    """Write the page of a run folder, an event log or a study's folder, by default as `report.html` in that folder.
 
-    LogError if the log is cut, altered, or breaks the laws of a run: a page never shows half a run.
+    LogError if a log is cut, altered, or breaks the laws of a run: a page never shows half a run.
     """
-    target = find_log(run).with_name("report.html") if output is None else Path(output)
-    _write(target, run_page(read_run(run)))
+    source = Path(source)
+    if (source / PLAN).is_file():
+        folder, text = source, _study(source)
+    else:
+        folder, text = find_log(source).parent, _run(source)
+    target = folder / "report.html" if output is None else Path(output)
+    _write(target, text)
     return target
+
+
+def _run(source: Path) -> str:
+    from simnet.report.run_facts import read_run
+    from simnet.report.run_page import run_page
+
+    return run_page(read_run(source))
+
+
+def _study(folder: Path) -> str:
+    # Polars is loaded only for those who have a study.
+    from simnet.report.study_facts import read_study
+    from simnet.report.study_page import study_page
+
+    return study_page(read_study(folder))
 
 
 def _write(target: Path, text: str) -> None:

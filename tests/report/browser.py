@@ -31,6 +31,7 @@ class Tab:
     def __init__(self, send: Any, receive: Any, session: str) -> None:
         self._send, self._receive, self._session = send, receive, session
         self._seen: list[str] = []
+        self.page = ""
         self.requests: list[str] = []
         self.errors: list[str] = []
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -64,7 +65,8 @@ class Tab:
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
-        self.call("Page.navigate", url=page.resolve().as_uri())
+        self.page = page.resolve().as_uri()
+        self.call("Page.navigate", url=self.page)
         while "Page.loadEventFired" not in self._seen:
             self._note(self._receive())
         self.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -9,9 +9,11 @@ from time import perf_counter
 
 import pytest
 
+import simnet
 from simnet import Scenario, run
 from simnet.report import report
 from tests.report.browser import CHROMIUM, Tab, browser
+from tests.study import small
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 
@@ -49,12 +51,21 @@ def tab() -> Iterator[Tab]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def study_page(tmp_path_factory) -> Path:
+    grid = {"algorithm.name": ["admm", "pp-admm"], "topology.agents": [3, 4]}
+    scenario = small.SCENARIO | {"privacy": {"epsilon": 20.0}}
+    found = simnet.study(small.content(scenario=scenario, grid=grid), tmp_path_factory.mktemp("results"), workers=1)
+    assert found.folder is not None
+    return report(found.folder)
+
+
 @pytest.fixture(autouse=True)
-def quiet(tab: Tab, page: Path) -> Iterator[None]:
+def quiet(tab: Tab) -> Iterator[None]:
     """Whatever a test does: no console error, and no request but for the page itself."""
     yield
     assert tab.errors == []
-    assert tab.requests == [page.resolve().as_uri()]
+    assert tab.requests == [tab.page]
 
 
 def test_it_opens_fast_and_is_small(tab, page):
@@ -177,3 +188,26 @@ def test_everything_that_can_be_operated_has_a_name(tab, page):
     nameless = """[...document.querySelectorAll('button, input, select, canvas, svg[tabindex], [role=region]')]
         .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.labels?.length)).length"""
     assert tab.ask(nameless) == 0
+
+
+def test_a_study_shows_its_trade_offs_its_curves_and_its_tables(tab, study_page):
+    tab.open(study_page)
+    assert tab.ask("document.querySelectorAll('#front-charts .chart circle').length") >= 4
+    panels = "[...document.querySelectorAll('#multiple-charts .chart')]"
+    lines = tab.ask(f"{panels}.map((panel) => panel.querySelectorAll('path:not(.band)').length)")
+    assert lines == [2, 2], "a panel for 3 and 4 agents each, a line a method"
+    assert tab.ask("document.querySelectorAll('#setting-table tbody tr').length") == 4
+    assert tab.ask("document.querySelectorAll('#run-table tbody tr').length") == 8
+
+
+def test_a_study_is_coloured_by_the_field_that_the_reader_chooses(tab, study_page):
+    tab.open(study_page)
+    panels = "[...document.querySelectorAll('#multiple-charts figcaption span:first-child')].map((s) => s.textContent)"
+    assert tab.ask(panels) == ["agents 3", "agents 4"]
+    tab.ask("colour.value = 1; colour.dispatchEvent(new Event('change'))")
+    assert tab.ask(panels) == ["algorithm admm", "algorithm pp-admm"]
+
+
+def test_a_study_fits_a_phone(tab, study_page):
+    tab.open(study_page, width=390, height=844, dark=True)
+    assert tab.ask("document.documentElement.scrollWidth") == 390

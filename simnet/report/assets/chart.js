@@ -4,7 +4,8 @@
 const CHART = { height: 190, left: 46, right: 10, top: 8, bottom: 30 };
 
 /**
- * spec: { title, series: [{ name, values, colour, dash }], x: { label, values, format }, y: { format, log, reference },
+ * spec: { title, series: [{ name, values, colour, dash, x, low, high }], x: { label, values, format },
+ *         y: { format, full, log, zero, reference, within }; a series may have x values of its own, and a band from low to high;
  *         bars, edges, peak }. With `bars`, series are stacked and x.values are the bars' middles; `edges` are their
  *         borders. The legend of bars tells their sum, or the highest with `peak`.
  */
@@ -38,9 +39,10 @@ class Chart {
     svg.setAttribute("viewBox", `0 0 ${width} ${CHART.height}`);
     svg.setAttribute("height", CHART.height);
     svg.setAttribute("aria-label", this.described());
-    this.x = scale(spec.edges ? [spec.edges[0], spec.edges[spec.edges.length - 1]] : extent([spec.x.values]), CHART.left, width - CHART.right);
+    this.x = scale(spec.edges ? [spec.edges[0], spec.edges[spec.edges.length - 1]] : extent([spec.x.values, ...spec.series.map((each) => each.x ?? [])]), CHART.left, width - CHART.right);
     const stacks = spec.bars ? [spec.x.values.map((_, i) => spec.series.reduce((sum, each) => sum + each.values[i], 0)), [0]] : null;
-    const shown = stacks ?? [...spec.series.map((each) => each.values), spec.y.reference == null ? [] : [spec.y.reference]];
+    const bands = spec.series.flatMap((each) => [each.low ?? [], each.high ?? []]);
+    const shown = stacks ?? [...spec.series.map((each) => each.values), ...bands, spec.y.within ?? [], spec.y.reference == null ? [] : [spec.y.reference]];
     this.y = spec.y.log ? logScale(shown, CHART.height - CHART.bottom, CHART.top)
       : scale(padded(extent(shown), Boolean(spec.bars || spec.y.zero)), CHART.height - CHART.bottom, CHART.top);
     this.overlay = drawn("g");
@@ -48,9 +50,9 @@ class Chart {
     this.move(this.index);
   }
 
-  axes(width) {
+  axes(width, height = CHART.height) {
     const { spec } = this;
-    const bottom = CHART.height - CHART.bottom;
+    const bottom = height - CHART.bottom;
     const parts = [];
     for (const tick of this.y.ticks(4)) {
       const y = this.y(tick);
@@ -59,10 +61,10 @@ class Chart {
     }
     for (const tick of this.x.ticks(Math.max(2, Math.floor(width / 90)))) {
       if (spec.x.whole && tick % 1) continue;
-      parts.push(drawn("text", { x: this.x(tick), y: bottom + 15, "text-anchor": "middle" }, short(tick)));
+      parts.push(drawn("text", { x: this.x(tick), y: bottom + 15, "text-anchor": "middle" }, (spec.x.ticks ?? short)(tick)));
     }
     parts.push(drawn("line", { class: "grid base", x1: CHART.left, x2: width - CHART.right, y1: bottom, y2: bottom }),
-      drawn("text", { x: width - CHART.right, y: CHART.height - 2, "text-anchor": "end" }, spec.x.label));
+      drawn("text", { x: width - CHART.right, y: height - 2, "text-anchor": "end" }, spec.x.label));
     if (spec.y.reference != null) {
       const y = this.y(spec.y.reference);
       parts.push(drawn("line", { class: "reference", x1: CHART.left, x2: width - CHART.right, y1: y, y2: y }));
@@ -72,13 +74,20 @@ class Chart {
 
   lines() {
     const { x, y, spec } = this;
-    return spec.series.map((series) => {
-      const known = series.values.map((v, i) => [spec.x.values[i], v]).filter(([, v]) => v != null && (!spec.y.log || v > 0));
-      if (known.length === 1) return drawn("circle", { cx: x(known[0][0]), cy: y(known[0][1]), r: 3, style: `fill:${series.colour}` });
-      const d = known.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
-      return drawn("path", { d, fill: "none", "stroke-width": series.dash ? 1.5 : 2, "stroke-linejoin": "round",
-        "stroke-dasharray": series.dash ?? "none", style: `stroke:${series.colour}` });
+    const usable = (v) => v != null && (!spec.y.log || v > 0);
+    const place = ([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`;
+    const bands = spec.series.filter((series) => series.low).map((series) => {
+      const at = (series.x ?? spec.x.values).map((a, i) => [a, series.low[i], series.high[i]]).filter(([a, low, high]) => a != null && usable(low) && usable(high));
+      const round = [...at.map(([a, , high]) => [a, high]), ...at.reverse().map(([a, low]) => [a, low])];
+      return drawn("path", { d: round.length ? `M${round.map(place).join("L")}Z` : "", class: "band", style: `fill:${series.colour}` });
     });
+    return bands.concat(spec.series.map((series) => {
+      const known = series.values.map((v, i) => [(series.x ?? spec.x.values)[i], v]).filter(([a, v]) => a != null && usable(v));
+      if (known.length === 1) return drawn("circle", { cx: x(known[0][0]), cy: y(known[0][1]), r: 3, style: `fill:${series.colour}` });
+      const d = known.length ? `M${known.map(place).join("L")}` : "";
+      return drawn("path", { d, fill: "none", "stroke-width": (series.dash ?? "none") === "none" ? 2 : 1.5, "stroke-linejoin": "round",
+        "stroke-dasharray": series.dash ?? "none", style: `stroke:${series.colour}` });
+    }));
   }
 
   stacked() {
@@ -103,9 +112,7 @@ class Chart {
     if (!values.length) return;
     const box = this.svg.getBoundingClientRect();
     const wanted = this.x.invert(((event.clientX - box.left) * (this.svg.clientWidth || box.width)) / box.width);
-    let best = 0;
-    values.forEach((v, i) => { if (Math.abs(v - wanted) < Math.abs(values[best] - wanted)) best = i; });
-    this.move(best);
+    this.move(nearest(values, wanted, 0));
   }
 
   key(event) {
@@ -125,7 +132,7 @@ class Chart {
     this.at.textContent = index === null || last < 0 ? "" : `${spec.x.name ?? spec.x.label} ${spec.x.format(spec.x.values[i], i)}`;
     const telling = index !== null || !spec.bars;
     this.legend.replaceChildren(...spec.series.map((series) => {
-      const value = telling ? series.values[i] : this.total(series);
+      const value = telling ? series.values[nearest(series.x, spec.x.values[i], i)] : this.total(series);
       return element("li", {}, swatch(series, spec.bars), `${series.name} `, element("b", {}, (spec.y.full ?? spec.y.format)(value)));
     }));
     if (!this.overlay) return;
@@ -135,9 +142,9 @@ class Chart {
     this.overlay.append(drawn("line", { class: "cursor", x1: x, x2: x, y1: CHART.top, y2: CHART.height - CHART.bottom }));
     if (spec.bars) return;
     for (const series of spec.series) {
-      const value = series.values[i];
+      const j = nearest(series.x, spec.x.values[i], i), value = series.values[j];
       if (value == null || (spec.y.log && value <= 0)) continue;
-      this.overlay.append(drawn("circle", { cx: x, cy: this.y(value), r: 3.5, style: `fill:${series.colour}` }));
+      this.overlay.append(drawn("circle", { cx: this.x((series.x ?? spec.x.values)[j]), cy: this.y(value), r: 3.5, style: `fill:${series.colour}` }));
     }
   }
 
@@ -154,6 +161,14 @@ class Chart {
       : `${s.name} from ${(spec.y.full ?? spec.y.format)(s.values[0])} to ${(spec.y.full ?? spec.y.format)(s.values[last])}`));
     return `${spec.title}: ${told.join("; ")}. Arrow keys move along the chart.`;
   }
+}
+
+/** The place of the value nearest to a wanted one; `otherwise` where there are no values to choose from. */
+function nearest(values, wanted, otherwise) {
+  if (!values?.length) return otherwise;
+  let best = 0;
+  values.forEach((v, i) => { if (Math.abs(v - wanted) < Math.abs(values[best] - wanted)) best = i; });
+  return best;
 }
 
 function swatch(series, bars) {

@@ -1,0 +1,65 @@
+"""The facts of a study are what its tables say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import simnet
+from simnet.report import report
+from simnet.report.study_facts import StudyFacts, read_study
+from simnet.study.aggregate import bounds
+from simnet.study.results import StudyResult
+from tests.study import small
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("results")
+    grid = {"algorithm.eta": [0.01, 0.05], "topology.agents": [4, 300]}
+    found = simnet.study(small.content(name="small </script>", replicates=3, grid=grid), out, workers=1)
+    assert found.folder is not None
+    return found.folder
+
+
+@pytest.fixture(scope="module")
+def facts(folder) -> StudyFacts:
+    return read_study(folder)
+
+
+def test_a_setting_has_the_mean_and_interval_of_its_runs(folder, facts):
+    runs = StudyResult.load(folder).runs
+    assert [row["values"] for row in facts.settings] == [(0.01, 4), (0.05, 4)], "300 agents for 300 rows cannot run"
+    for row in facts.settings:
+        own = runs.filter(runs["algorithm.eta"] == row["values"][0], runs["topology.agents"] == 4)
+        for name in ("test_error", "wire_bytes"):
+            values = own[name].to_numpy().astype(float)
+            assert row["n"] == len(values) == 3
+            assert row[name] == pytest.approx((values.mean(), *bounds(values, "t")))
+
+
+def test_failed_runs_are_told_apart_with_their_reason(facts):
+    assert facts.planned == 12
+    assert len(facts.runs["seed"]) == 6
+    assert len(facts.failures["error"]) == 6
+    assert set(facts.failures["topology.agents"]) == {300}
+
+
+def test_a_curve_is_the_mean_of_the_rounds_with_their_interval(folder, facts):
+    rounds = StudyResult.load(folder).rounds
+    for row, curve in zip(facts.settings, facts.curves, strict=True):
+        own = rounds.filter(rounds["algorithm.eta"] == row["values"][0])
+        assert curve["round"] == [1, 2, 3]
+        for place, number in enumerate(curve["round"]):
+            values = own.filter(own["round"] == number)["test_error"].to_numpy().astype(np.float64)
+            found = [curve[name][place] for name in ("test_error", "test_error_low", "test_error_high")]
+            assert found == pytest.approx([values.mean(), *bounds(values, "t")])
+
+
+def test_the_page_holds_every_run_and_no_markup_from_names(folder, tmp_path):
+    text = report(folder, tmp_path / "study.html").read_text(encoding="utf-8")
+    assert text.count("</script>") == 2
+    assert "small &lt;/script&gt;" in text
+    assert report(folder) == folder / "report.html"
