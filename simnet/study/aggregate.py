@@ -36,22 +36,24 @@ def means(runs: pl.DataFrame, by: Sequence[str], figures: Sequence[str], interva
 def differences(
     runs: pl.DataFrame,
     fields: Sequence[str],
+    others: Sequence[str],
     field: str,
     baseline: Any,
     figures: Sequence[str],
     interval: Interval = "t",
 ) -> pl.DataFrame:
-    """A row a setting and figure: statistics of (setting − baseline) over the seeds that both have.
+    """A row a setting and figure: statistics of (setting − baseline) over the seeds that both have, `others` equal.
 
     Settings that share a seed share every draw that they do not change, so the difference is sharper than the
     difference of the means.
     """
     _check(runs, [*fields, field, *figures], interval)
-    others = [name for name in fields if name != field]
     base = runs.filter(pl.col(field).eq_missing(baseline)).select(*others, "seed", *figures)
     if base.is_empty():
         known = ", ".join(map(str, runs[field].unique(maintain_order=True)))
         raise SimnetError(f"{field} = {baseline}: no run has it, choose one of {known}")
+    if base.select(*others, "seed").is_duplicated().any():
+        raise SimnetError(f"{field} = {baseline}: several settings of the study have it, so it is no baseline")
     rest = runs.filter(~pl.col(field).eq_missing(baseline))
     pairs = rest.join(
         base, on=[*others, "seed"], how="inner", suffix="|baseline", nulls_equal=True, maintain_order="left"

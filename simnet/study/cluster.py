@@ -18,7 +18,9 @@ _PATIENCE = "20s"
 
 def execute(jobs: Sequence[Job], address: str, workers: int) -> Generator[Record, None, None]:
     """Records in the order in which the runs end; `address` is `local` or a scheduler's, such as tcp://host:8786."""
-    with _client(address, min(workers, max(len(jobs), 1))) as client:
+    if not jobs:
+        return
+    with _client(address, min(workers, len(jobs))) as client:
         from distributed import as_completed
 
         by_name = {f"simnet-{job.key}": job for job in jobs}

@@ -28,6 +28,7 @@ class StudyResult:
         self.name: str = plan["name"]
         self.question: str | None = plan["question"]
         self.fields: list[str] = plan["fields"]
+        self.together: list[list[str]] = plan["together"]
         self.planned: pl.DataFrame = plan_frame(plan)
         self.runs = runs
         self._rounds: pl.DataFrame | None = None
@@ -65,8 +66,12 @@ class StudyResult:
         return aggregate.means(self.runs, self._by(by), figures or HEADLINES, interval)
 
     def differences(self, field: str, baseline: Any, *figures: str, interval: aggregate.Interval = "t") -> pl.DataFrame:
-        """What each value of a field changes against its baseline, seed by seed, all other settings equal."""
-        return aggregate.differences(self.runs, self.fields, field, baseline, figures or HEADLINES, interval)
+        """What each value of a field changes against its baseline, seed by seed.
+
+        All other settings are equal, but for those that change together with the field.
+        """
+        others = [name for fields in self.together if field not in fields for name in fields]
+        return aggregate.differences(self.runs, self.fields, others, field, baseline, figures or HEADLINES, interval)
 
     def reaching(self, target: float, cost: str = "wire_bytes", *, by: Sequence[str] | None = None) -> pl.DataFrame:
         """What it costs until the test error is at most `target`; a run that never gets there is censored."""

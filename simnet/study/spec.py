@@ -125,7 +125,12 @@ class Study:
     @property
     def fields(self) -> list[str]:
         """The fields that the study sets, in the order of the file."""
-        return list(dict.fromkeys(field for axis in self.axes for settings in axis for field in settings))
+        return [field for fields in self.together for field in fields]
+
+    @property
+    def together(self) -> list[list[str]]:
+        """The same fields, those beside each other that change together."""
+        return [list(dict.fromkeys(field for settings in axis for field in settings)) for axis in self.axes]
 
 
 def _base(file: _File, folder: Path) -> Scenario:

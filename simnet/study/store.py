@@ -53,7 +53,7 @@ class Store:
 
     def write_plan(self, study: Study, runs: list[Planned]) -> None:
         """Say what the study is."""
-        told = {"name": study.name, "question": study.question, "fields": study.fields}
+        told = {"name": study.name, "question": study.question, "fields": study.fields, "together": study.together}
         listed = [{"key": run.key, "seed": run.seed, "settings": run.settings} for run in runs]
         self._write(self.folder / PLAN, json_text(told | {"runs": listed}).encode())
 

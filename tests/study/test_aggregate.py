@@ -60,7 +60,7 @@ def test_differences_are_taken_seed_by_seed():
         for seed in seeds
         if (codec, loss, seed) != ("a", 0.5, 3)
     ]
-    found = differences(pl.DataFrame(rows), ["codec", "loss"], "codec", "a", ["test_error"])
+    found = differences(pl.DataFrame(rows), ["codec", "loss"], ["loss"], "codec", "a", ["test_error"])
     assert found.select("codec", "loss", "n").rows() == [("b", 0.0, 3), ("b", 0.5, 2)]
     # Seeds differ by 10, but no pair does.
     assert found["mean"].to_list() == pytest.approx([0.25, 0.25])
@@ -72,6 +72,8 @@ def test_a_wrong_question_is_a_sentence():
     with pytest.raises(SimnetError, match="error: the runs have no such column"):
         means(runs, ["eta"], ["error"])
     with pytest.raises(SimnetError, match="eta = 3: no run has it, choose one of 1"):
-        differences(runs, ["eta"], "eta", 3, ["test_error"])
+        differences(runs, ["eta"], [], "eta", 3, ["test_error"])
+    with pytest.raises(SimnetError, match="eta = 1: several settings of the study have it"):
+        differences(pl.concat([runs, runs]), ["eta"], [], "eta", 1, ["test_error"])
     with pytest.raises(SimnetError, match="choose one of t, bootstrap"):
         means(runs, ["eta"], ["test_error"], "normal")

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import simnet
+from simnet import Scenario
 from simnet.errors import SimnetError
+from simnet.study.job import Job
 from simnet.study.sweep import executor
-from tests.study.small import content
+from tests.study.small import SCENARIO, content
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'simnet[cluster]'")
 ROOT = Path(simnet.__file__).parents[1]
@@ -59,4 +61,4 @@ def test_two_worker_processes_of_a_cluster_find_what_the_pool_finds(scheduler):
 def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
     monkeypatch.setattr("simnet.study.cluster._PATIENCE", "1s")
     with pytest.raises(SimnetError, match="no Dask scheduler answers there"):
-        list(executor(1, "tcp://127.0.0.1:9")([]))
+        list(executor(1, "tcp://127.0.0.1:9")([Job("key", "code", Scenario.of(SCENARIO))]))

@@ -51,6 +51,14 @@ def test_results_show_themselves_in_a_notebook(results):
     assert one.frame()["round"].to_list() == [1, 2, 3]
 
 
+def test_a_difference_allows_for_what_changes_together(results):
+    pace = [{"kind": "deadline", "period": 0.1}, {"kind": "barrier", "patience": 2.0}]
+    found = simnet.study(content(name="paces", grid={"network.pacing": pace, "rounds": [1, 2]}), workers=1)
+    changes = found.differences("network.pacing.kind", "deadline", "simulated")
+    assert changes.select("network.pacing.kind", "rounds", "n").rows() == [("barrier", 1, 2), ("barrier", 2, 2)]
+    assert changes["mean"].to_list() == pytest.approx([-0.1, -0.2])
+
+
 def test_a_plot_has_a_line_a_setting_through_the_means(results):
     found = simnet.study(content(replicates=1), results)
     lines = found.plot(x="round", y="test_error").axes[0].lines

@@ -148,7 +148,7 @@ def test_ten_thousand_runs_load_in_under_a_second(tmp_path):
     study = Study.of(content(grid=grid))
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     keys = [f"{number:032x}" for number in range(10_000)]
-    told = {"name": "big", "question": None, "fields": study.fields}
+    told = {"name": "big", "question": None, "fields": study.fields, "together": study.together}
     listed = [{"key": key, "seed": n % 25, "settings": settings[n // 25]} for n, key in enumerate(keys)]
     (tmp_path / DONE).mkdir()
     (tmp_path / "study.json").write_text(json.dumps(told | {"runs": listed}))

@@ -65,6 +65,19 @@ def test_results_do_not_depend_on_the_number_of_workers():
     assert one.rounds.filter(key=row["key"])["train_loss"].to_list() == [row["train_loss"] for row in plain.rounds]
 
 
+def test_workers_find_the_data_file_beside_the_base_scenario(tmp_path):
+    rows = "".join(f"{(i * i) % 7 > 3},{i / 100},{(i * 7) % 5}\n" for i in range(100))
+    (tmp_path / "rows.csv").write_text("label,a,b\n" + rows)
+    (tmp_path / "base.toml").write_text(
+        'rounds = 2\nalgorithm.name = "admm"\ntopology = { kind = "ring", agents = 3 }\n'
+        'data = { source = "rows.csv", label = "label" }\n'
+    )
+    (tmp_path / "study.toml").write_text('name = "beside"\nbase = "base.toml"\n')
+    found = simnet.study(tmp_path / "study.toml", workers=1)
+    assert found.failures.is_empty(), found.failures["error"].to_list()
+    assert found.runs["digest"].to_list() == [simnet.run(simnet.Scenario.load(tmp_path / "base.toml")).digest]
+
+
 def test_a_failing_run_is_recorded_with_its_sentence_and_the_rest_goes_on():
     found = simnet.study(content(grid={"topology.agents": [4, 290, 5]}), workers=1)
     assert found.runs["error"].is_null().to_list() == [True, True, False, False, True, True]
