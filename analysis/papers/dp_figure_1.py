@@ -1,0 +1,45 @@
+"""DP-ADMM, Figure 1: the gap of the objective to the least one seen, against rounds.
+
+    python -m analysis.papers.dp_figure_1
+
+The paper has seconds on one axis; a round costs both methods the same, so rounds stand for them.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analysis.palette import COLOURS
+from analysis.papers.drawing import Drawing, by_round, legend_below, main, panels, where
+from simnet.study.results import StudyResult
+
+
+def draw(study: StudyResult) -> Drawing:
+    """A column a data set; above the paper's ρ = γ = 1, below ρ = 1e-3."""
+    table = by_round(study, "objective").drop("std", "min", "max")
+    least = table.group_by("data.source").agg(least=pl.col("mean").min())
+    table = table.join(least, on="data.source", maintain_order="left").with_columns(
+        gap=pl.col("mean") - pl.col("least")
+    )
+    sources = study.runs["data.source"].unique(maintain_order=True).to_list()
+    figure, axes = panels(2, len(sources), height=2.7, sharex=True)
+    for line, penalty in zip(axes, (1.0, 1e-3), strict=True):
+        for place, source in zip(line, sources, strict=True):
+            rows = where(table, data__source=source, algorithm__penalty=penalty)
+            for method in ("dp-admm", "dp-acc-admm"):
+                for calibration, dashes in (("none", (4, 2)), ("paper", (1, 0))):
+                    curve = where(rows, algorithm__name=method, privacy__calibration=calibration).sort("round")
+                    name = f"{method}, " + ("ε = 0.1" if calibration == "paper" else "no noise")
+                    place.plot(curve["round"], curve["gap"], color=COLOURS[method], dashes=dashes, label=name)
+            place.set_yscale("log")
+            place.set_ylim(1e-4, 2)
+            place.set_title(f"{source}, ρ = {penalty:g}" + (", γ = 1" if penalty == 1 else ""), fontsize=10)
+        line[0].set_ylabel("objective − least seen")
+    for place in axes[1]:
+        place.set_xlabel("round")
+    legend_below(figure, axes[0][0], 4)
+    return figure, table.drop("least")
+
+
+if __name__ == "__main__":
+    main("dp-figure-1", draw, __doc__)

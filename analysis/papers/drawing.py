@@ -1,0 +1,101 @@
+"""What the papers' figures share: stored results in, bands over seeds, PNG and CSV out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis.palette import style
+from simnet.study.results import StudyResult
+
+Drawing = tuple[Figure, pl.DataFrame]
+
+
+def finals(study: StudyResult, *figures: str) -> pl.DataFrame:
+    """A row a setting and figure: statistics over seeds, at the end of the runs."""
+    return study.means(*figures)
+
+
+def by_round(study: StudyResult, *figures: str) -> pl.DataFrame:
+    """A row a setting, round and figure: mean, standard deviation and range over seeds."""
+    parts = [
+        study.rounds.group_by([*study.fields, "round"], maintain_order=True)
+        .agg(
+            pl.lit(figure).alias("figure"),
+            pl.len().alias("n"),
+            pl.col(figure).mean().alias("mean"),
+            pl.col(figure).std().alias("std"),
+            pl.col(figure).min().alias("min"),
+            pl.col(figure).max().alias("max"),
+        )
+        .sort([*study.fields, "round"], nulls_last=True, maintain_order=True)
+        for figure in figures
+    ]
+    return pl.concat(parts)
+
+
+def where(table: pl.DataFrame, **values: Any) -> pl.DataFrame:
+    """The rows with these values; `a__b` stands for the field a.b."""
+    for name, value in values.items():
+        table = table.filter(pl.col(name.replace("__", ".")).eq_missing(pl.lit(value)))
+    return table
+
+
+def band(axes: Axes, table: pl.DataFrame, x: str, label: str, colour: str, **line: Any) -> None:
+    """The mean as a line, the range over seeds as a band."""
+    axes.plot(table[x], table["mean"], color=colour, label=label, **line)
+    axes.fill_between(table[x], table["min"], table["max"], color=colour, alpha=0.15, linewidth=0)
+
+
+def panels(rows: int, columns: int, width: float = 3.6, height: float = 3.0, **more: Any) -> tuple[Figure, Any]:
+    """A grid of axes in the shared style."""
+    style()
+    return plt.subplots(
+        rows, columns, figsize=(width * columns, height * rows), layout="constrained", squeeze=False, **more
+    )
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
+    """One legend for all panels."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
+
+
+def options(description: str | None) -> argparse.Namespace:
+    """Where results are, and where figures go."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    parser.add_argument("--output", type=Path, default=Path("docs/figures"))
+    return parser.parse_args()
+
+
+def main(name: str, draw: Callable[..., Drawing], description: str | None, studies: Sequence[str] = ()) -> None:
+    """Draw from the study of that name, or from several, and write the picture and the table behind it."""
+    chosen = options(description)
+    needed = studies or (name,)
+    absent = [each for each in needed if not (chosen.results / each / "study.json").exists()]
+    if absent:
+        print(f"{name}: skipped, there are no results of {', '.join(absent)}")
+        return
+    figure, table = draw(*(StudyResult.load(chosen.results / each) for each in needed))
+    chosen.output.mkdir(parents=True, exist_ok=True)
+    figure.savefig(chosen.output / f"{name}.png", dpi=110)
+    rounded(table).write_csv(chosen.output / f"{name}.csv")
+    print(f"wrote {chosen.output / name}.png and .csv")
+
+
+def rounded(table: pl.DataFrame) -> pl.DataFrame:
+    """Six significant digits and no lists, as a CSV file wants them."""
+    lists = [name for name, kind in table.schema.items() if kind == pl.List]
+    table = table.with_columns(pl.col(name).list.eval(pl.element().cast(pl.String)).list.join(" ") for name in lists)
+    return table.with_columns(pl.selectors.float().round_sig_figs(6))

@@ -1,0 +1,72 @@
+"""The order of all methods on Adult at ε = 1, with 95 % intervals over ten seeds.
+
+    python -m analysis.papers.ordering
+
+Beside picture and CSV, ordering.md holds the table in Markdown.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analysis.palette import COLOURS
+from analysis.papers.drawing import Drawing, finals, main, options, panels
+from simnet.study.results import StudyResult
+
+CENTRAL = ("dp-admm", "dp-acc-admm")
+
+
+def table(study: StudyResult) -> pl.DataFrame:
+    """Best first: a row a method."""
+    return (
+        finals(study, "test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon")
+        .pivot(on="figure", index="algorithm.name", values=["mean", "t95_low", "t95_high"])
+        .rename({"algorithm.name": "method"})
+        .sort("mean_test_error")
+    )
+
+
+def markdown(found: pl.DataFrame) -> str:
+    """The table for people."""
+    lines = [
+        "| method | test error | average training loss | sent (MB) | proven ε | claimed ε |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in found.to_dicts():
+        half = {name: (row[f"t95_high_{name}"] - row[f"t95_low_{name}"]) / 2 for name in ("test_error", "train_loss")}
+        epsilons = [row[f"mean_{name}"] for name in ("proven_epsilon", "claimed_epsilon")]
+        told = " | ".join("–" if epsilon is None else f"{epsilon:.2f}" for epsilon in epsilons)
+        lines.append(
+            f"| {row['method']}{' (central)' if row['method'] in CENTRAL else ''} "
+            f"| {row['mean_test_error']:.4f} ± {half['test_error']:.4f} "
+            f"| {row['mean_train_loss']:.4f} ± {half['train_loss']:.4f} "
+            f"| {row['mean_wire_bytes'] / 1e6:.2f} | {told} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def draw(study: StudyResult) -> Drawing:
+    """A point and its interval a method, best on top."""
+    found = table(study)
+    figure, axes = panels(1, 1, width=6.4, height=3.6)
+    place = axes[0][0]
+    for height, row in enumerate(reversed(found.to_dicts())):
+        error, colour = row["mean_test_error"], COLOURS[row["method"]]
+        reach = [[error - row["t95_low_test_error"]], [row["t95_high_test_error"] - error]]
+        place.errorbar(error, height, xerr=reach, fmt="o", color=colour, capsize=4)
+    place.axvline(0.248, color="#999999", linestyle=":", label="always the majority class")
+    names = [f"{name} (central)" if name in CENTRAL else name for name in reversed(found["method"].to_list())]
+    place.set_yticks(range(found.height), names)
+    place.set_xlabel(
+        "test error after 30 rounds at proven ε = 1 (admm: no privacy),\nmean and 95 % interval over 10 seeds"
+    )
+    place.legend(frameon=False, loc="lower left", fontsize=8)
+    return figure, found
+
+
+if __name__ == "__main__":
+    main("ordering", draw, __doc__)
+    chosen = options(__doc__)
+    if (chosen.results / "ordering" / "study.json").exists():
+        told = markdown(table(StudyResult.load(chosen.results / "ordering")))
+        (chosen.output / "ordering.md").write_text(told, encoding="utf-8")

@@ -1,0 +1,38 @@
+"""PP/IPP-ADMM, Figure 7: test error against ε on other data sets.
+
+    python -m analysis.papers.pp_figure_7
+
+IPUMS' US and Brazil where their files were at hand, otherwise two generated problems.
+"""
+
+from __future__ import annotations
+
+from analysis.palette import COLOURS
+from analysis.papers.drawing import Drawing, band, finals, legend_below, main, options, panels, where
+from analysis.papers.pp_figure_5 import METHODS, NAMES
+from simnet.study.results import StudyResult
+
+
+def draw(study: StudyResult) -> Drawing:
+    """A panel a data set."""
+    table = finals(study, "test_error")
+    sources = study.runs["data.source"].unique(maintain_order=True).to_list()
+    figure, axes = panels(1, len(sources), width=4.4, height=3.6)
+    for place, source in zip(axes[0], sources, strict=True):
+        for method in METHODS:
+            rows = where(table, data__source=source, algorithm__name=method).sort("privacy.epsilon")
+            look = {"linestyle": ":"} if method == "admm" else {"marker": "o", "markersize": 4}
+            band(place, rows, "privacy.epsilon", NAMES.get(method, method), COLOURS[method], **look)
+        place.set_xscale("log")
+        place.set_xticks(ticks := sorted(set(study.runs["privacy.epsilon"])), [f"{tick:g}" for tick in ticks])
+        place.minorticks_off()
+        place.set_xlabel("ε (proven), at δ = 1e-4")
+        place.set_title(source, fontsize=10)
+    axes[0][0].set_ylabel("test error after 30 rounds")
+    legend_below(figure, axes[0][0], 6)
+    return figure, table
+
+
+if __name__ == "__main__":
+    real = (options(__doc__).results / "pp-figure-7" / "study.json").exists()
+    main("pp-figure-7", draw, __doc__, ["pp-figure-7" if real else "pp-figure-7-instead"])

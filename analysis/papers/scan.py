@@ -1,0 +1,35 @@
+"""One parameter of PP-ADMM or IPP-ADMM against error, loss and broadcasts, under three settings."""
+
+from __future__ import annotations
+
+from analysis.palette import COLOURS
+from analysis.papers.drawing import Drawing, band, finals, legend_below, panels, where
+from simnet.study.results import StudyResult
+
+SETTINGS = (
+    (0.5, "paper", "#999999", "η = 0.5, paper's calibration (as published)"),
+    (0.01, "paper", None, "η = 0.01, paper's calibration"),
+    (0.01, "proven", None, "η = 0.01, proven calibration"),
+)
+
+
+def draw(study: StudyResult, method: str, field: str, label: str) -> Drawing:
+    """A panel a measure, ε = 1; only IPP-ADMM can do without some of its broadcasts."""
+    measures = {"test_error": "test error", "train_loss": "average training loss", "broadcasts": "broadcasts of 150"}
+    table = finals(study, *measures)
+    shown = list(measures.items())[: 3 if method == "ipp-admm" else 2]
+    figure, axes = panels(1, len(shown), width=4.0)
+    for place, (measure, title) in zip(axes[0], shown, strict=True):
+        for eta, calibration, colour, name in SETTINGS:
+            rows = where(table, figure=measure, algorithm__eta=eta, privacy__calibration=calibration).sort(field)
+            dashes = (1, 0) if calibration == "proven" else (4, 2)
+            band(place, rows, field, name, colour or COLOURS[method], dashes=dashes, marker="o", markersize=4)
+        place.set_xscale("log")
+        place.set_xlabel(label)
+        place.set_ylabel(title)
+        if measure == "broadcasts":
+            place.set_ylim(0, 155)
+    axes[0][0].set_ylim(0.15, 0.55)
+    axes[0][1].set_ylim(0.35, 1.1)
+    legend_below(figure, axes[0][0], 3 if len(shown) == 3 else 2)
+    return figure, table

@@ -1,0 +1,92 @@
+"""Run the studies of scenarios/papers, all or the named ones, without the data sets that are not at hand.
+
+    python -m analysis.papers.sweep [NAME ...] [--out results] [--workers 2]
+
+A study whose every data set is there is what `simnet sweep` runs. Where a file is absent, its runs are left out and a
+line says so: the data of some papers may not be passed on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from simnet.errors import DataError
+from simnet.learning import files
+from simnet.scenario.data import EMBEDDED, GENERATED
+from simnet.study import sweep as studies
+from simnet.study.spec import Study
+
+STUDIES = Path(__file__).parents[2] / "scenarios" / "papers"
+SCENARIO = "adult"
+"""The one file of the folder that is a scenario."""
+
+
+def names() -> list[str]:
+    """All studies, in the order of their names."""
+    return sorted(path.stem for path in STUDIES.glob("*.toml") if path.stem != SCENARIO)
+
+
+def present(source: str) -> bool:
+    """Whether a data set is inside the package, can be generated, or has its file here."""
+    if source in (*EMBEDDED, *GENERATED) or files.named(source) is not None:
+        return True
+    try:
+        files.locate(source)
+    except DataError:
+        return False
+    return True
+
+
+def trimmed(content: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """A study's file without the data sets that are absent, and what they are."""
+    found = deepcopy(dict(content))
+    absent: list[str] = []
+    for table in (found.get("grid", {}), *found.get("zip", [])):
+        data = table.get("data")
+        values = data if isinstance(data, list) else (data or {}).get("source", [])
+        sources = [value["source"] if isinstance(value, dict) else value for value in values]
+        kept = [place for place, source in enumerate(sources) if present(source)]
+        absent += [source for source in sources if not present(source)]
+        if isinstance(data, list):
+            table["data"] = [data[place] for place in kept]
+        elif isinstance(data, dict) and "source" in data:
+            table["data"]["source"] = [sources[place] for place in kept]
+    return found, absent
+
+
+def run(name: str, out: Path, workers: int | None) -> bool:
+    """Do what is missing of one study; False when none of its data is here."""
+    content, absent = trimmed(tomllib.loads((STUDIES / f"{name}.toml").read_text(encoding="utf-8")))
+    for source in absent:
+        print(f"{name}: {source} is left out, there is no such file here or in SIMNET_DATA")
+    if any(table.get("data") in ([], {"source": []}) for table in (content.get("grid", {}), *content.get("zip", []))):
+        return False
+    agenda = studies.agenda(Study.of(content, folder=STUDIES), out)
+    print(f"{name}: {len(agenda.todo)} of {len(agenda.runs)} runs to do", flush=True)
+    failures = studies.sweep(agenda, studies.executor(workers)).failures
+    for row in failures.to_dicts():
+        print(f"{name}: a run failed: {row['error']}")
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="studies; default: all")
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--workers", type=int, help="processes; default: one a core")
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in names():
+            sys.exit(f"{name}: no such study, choose from {', '.join(names())}")
+    for name in options.names or names():
+        run(name, options.out, options.workers)
+
+
+if __name__ == "__main__":
+    main()
