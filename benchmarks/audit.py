@@ -31,7 +31,7 @@ def main() -> None:
         started = perf_counter()
         found = audit(scenario, plan, workers=options.workers)
         seconds = perf_counter() - started
-        shape = "–" if found.gaussian is None else f"{found.gaussian:.2f}"
+        shape = "–" if found.gaussian is None else f"{found.gaussian:.2f}".replace("inf", "∞")
         print(
             f"| {path.stem} | {plan.runs:,} | {found.promise.epsilon:.2f} | {found.bound.epsilon:.2f} | {shape} "
             f"| {found.verdict} | {seconds:.0f} | {1e3 * seconds / (2 * plan.runs):.1f} |",

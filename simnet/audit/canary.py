@@ -92,12 +92,23 @@ def pair(scenario: Scenario, plan: Audit) -> Pair:
             f"algorithm.name = {scenario.algorithm.name!r}: the audit knows admm, pp-admm, ipp-admm, dvp, pvp, m-admm "
             "and r-admm"
         )
-    if plan.evidence == "tests" and not isinstance(scenario.algorithm, IppAdmm):
-        raise ScenarioError(f"audit.evidence = 'tests': {scenario.algorithm.name} has no test, only ipp-admm has")
+    if plan.evidence == "tests":
+        _check_tests(scenario)
     world = build(scenario)
     _check_places(world, plan)
     rows = _rows(world, plan)
     return Pair(plan, (_with_row(world, plan, *rows[0]), _with_row(world, plan, *rows[1])))
+
+
+def _check_tests(scenario: Scenario) -> None:
+    spec = scenario.algorithm
+    if not isinstance(spec, IppAdmm):
+        raise ScenarioError(f"audit.evidence = 'tests': {spec.name} has no test, only ipp-admm has")
+    if spec.max_releases != 1:
+        raise ScenarioError(
+            f"audit.evidence = 'tests': algorithm.max_releases = {spec.max_releases} must be 1, because the questions "
+            "after a release depend on the model that was released"
+        )
 
 
 def _check_places(world: World, plan: Audit) -> None:

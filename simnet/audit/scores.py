@@ -82,12 +82,15 @@ def score(
 def score_tests(
     shadows: tuple[AdmmPeer, AdmmPeer], rounds: Sequence[Round], test: SvtPlan, threshold: float
 ) -> dict[str, float]:
-    """The score of the test's answers alone: the models that were sent serve only to know the next question."""
+    """The score of the test's answers alone, up to the first "yes": what was sent then is not looked at."""
     outcomes = [TestOutcomes(test, threshold) for _ in shadows]
     for each in rounds:
         for shadow, outcome in zip(shadows, outcomes, strict=True):
-            _note(outcome, shadow, each)
-            shadow.absorb(each.t, each.sent, each.known)
+            assert isinstance(shadow, IppAdmmPeer)
+            outcome.note(shadow.improvement(shadow.minimise().theta), passed=each.sent is not None)
+            shadow.absorb(each.t, None, each.known)
+        if each.sent is not None:
+            break
     return {"tests": outcomes[0].log_likelihood() - outcomes[1].log_likelihood()}
 
 

@@ -22,6 +22,8 @@ Vector = npt.NDArray[np.float64]
 Table = npt.NDArray[np.float64]
 
 _THRESHOLDS = 200
+_CAUTION = 5.0
+"""The best of many events looks better than it is; a stricter limit keeps the choice from rare ones."""
 _LARGEST_EPSILON = 700.0
 _FARTHEST = 1e300
 """Stands for infinite scores, which have no middle."""
@@ -60,7 +62,7 @@ def lower_bound(first: Table, second: Table, delta: float, confidence: float = 0
     if not 0.0 < confidence < 1.0:
         raise BudgetError(f"confidence = {confidence}: it lies strictly between 0 and 1")
     error = 0.5 * (1.0 - confidence)
-    chosen = _choose(first[0::2], second[0::2], delta, error)
+    chosen = _choose(first[0::2], second[0::2], delta, error / _CAUTION)
     return _judge(chosen, first[1::2], second[1::2], delta, error)
 
 

@@ -36,8 +36,8 @@ class Audit(Section):
     links: list[tuple[Whole, Whole]] = Field([], description="links that are overheard; empty: all")
     evidence: Literal["all", "tests"] = Field(
         "all",
-        description="what counts: everything heard, or only which rounds ipp-admm's test let pass, against what the "
-        "test alone promises",
+        description="what counts: everything heard, or only the silence before ipp-admm's first release, against what "
+        "the test alone promises (with max_releases = 1)",
     )
     confidence: Share = Field(0.95, description="of the lower bound on ε")
     drive: NonNegative = Field(20.0, description="`adversarial`: how far the neighbour drives the victim's model")

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from simnet import Scenario
-from simnet.audit import audit, load_audit
+from simnet.audit import Audit, audit, load_audit
 from simnet.audit.canary import pair
-from simnet.audit.trials import run_trials
+from simnet.audit.trials import listen, run_once, run_trials
 from simnet.errors import ScenarioError
 from simnet.privacy.audit import lower_bound
 from tests.audit.small import small
@@ -58,7 +58,7 @@ def test_progress_counts_the_runs_of_both_sides():
 
 
 def test_an_eavesdropper_on_one_link_learns_no_more_than_one_on_all():
-    scenario, everywhere = small(audit={"runs": 150})
+    scenario, everywhere = small(audit={"runs": 100})
     few = everywhere.model_copy(update={"links": [(0, 1)]})
     all_links, one_link = (run_trials(scenario, plan, 1) for plan in (everywhere, few))
 
@@ -82,6 +82,21 @@ def test_the_tests_alone_are_held_against_what_the_test_alone_promises():
     test = pair(scenario, plan).worlds[0].budgeting.plans[0].test
     assert found.promise.claimed == pytest.approx(test.epsilon1 + test.epsilon2)
     assert found.trials.names == ("tests",)
+
+
+def test_the_score_of_the_tests_depends_on_the_length_of_the_silence_alone():
+    # The driver holds the problem still, so every round asks the same question whatever the noise.
+    scenario, plan = load_audit(SHIPPED / "redrawn-threshold.toml")
+    worlds, seen = pair(scenario, plan), {}
+    for seed in range(40):
+        heard = listen(worlds, seed % 2, seed)
+        silence = (len(heard.rounds), heard.releases)
+        score = run_once(worlds, seed % 2, seed)["tests"]
+        assert seen.setdefault(silence, score) == pytest.approx(score, abs=1e-6)
+    lengths = [rounds for rounds, _ in sorted(seen)]
+    scores = [seen[silence] for silence in sorted(seen)]
+    assert len(lengths) > 5
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_the_summary_says_what_was_counted(tmp_path):
@@ -155,3 +170,10 @@ def test_methods_that_the_audit_does_not_know_are_named():
     scenario, plan = small("admm", algorithm__loss="logistic")
     with pytest.raises(ScenarioError, match=r"algorithm\.name = 'pdml': the audit knows admm, pp-admm"):
         pair(scenario.with_method("pdml"), plan)
+
+
+def test_the_documentation_lists_every_field_of_the_section_with_its_meaning():
+    text = (SHIPPED.parents[1] / "docs" / "audit.md").read_text(encoding="utf-8")
+    for name, field in Audit.model_fields.items():
+        assert f"| `{name}` |" in text
+        assert f"| {field.description} |" in text

@@ -77,6 +77,11 @@ def test_an_audit_that_makes_no_sense_is_refused_with_a_sentence(audit, sentence
         pair(*small(audit=audit))
 
 
+def test_the_tests_alone_can_be_audited_up_to_the_first_release_only():
+    with pytest.raises(ScenarioError, match="max_releases = 2 must be 1"):
+        pair(*small("ipp-admm", audit={"evidence": "tests"}, algorithm__max_releases=2))
+
+
 def test_an_adversarial_pair_needs_two_features():
     with pytest.raises(ScenarioError, match="at least two features"):
         pair(*small(audit={"canary": "adversarial"}, data__features=1))

@@ -28,7 +28,7 @@ def test_noise_for_half_the_sensitivity_is_caught():
     two = {"topology": {"kind": "complete", "agents": 2}, "rounds": 1, "privacy__delta": 0.2}
     scenario, liar = small(audit={"lie": "half-noise", "runs": 1000}, **two)
     assert audit(scenario, liar).broken
-    assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 400})).broken
+    assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 200})).broken
 
 
 def test_an_even_round_along_the_true_gradient_is_caught():
