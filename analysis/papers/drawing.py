@@ -90,12 +90,6 @@ def main(name: str, draw: Callable[..., Drawing], description: str | None, studi
     figure, table = draw(*(StudyResult.load(chosen.results / each) for each in needed))
     chosen.output.mkdir(parents=True, exist_ok=True)
     figure.savefig(chosen.output / f"{name}.png", dpi=110)
-    rounded(table).write_csv(chosen.output / f"{name}.csv")
+    digits = pl.selectors.float().round_sig_figs(6)
+    table.with_columns(digits).write_csv(chosen.output / f"{name}.csv")
     print(f"wrote {chosen.output / name}.png and .csv")
-
-
-def rounded(table: pl.DataFrame) -> pl.DataFrame:
-    """Six significant digits and no lists, as a CSV file wants them."""
-    lists = [name for name, kind in table.schema.items() if kind == pl.List]
-    table = table.with_columns(pl.col(name).list.eval(pl.element().cast(pl.String)).list.join(" ") for name in lists)
-    return table.with_columns(pl.selectors.float().round_sig_figs(6))

@@ -15,7 +15,7 @@ from simnet.study.results import StudyResult
 
 def draw(study: StudyResult) -> Drawing:
     """Left C = 1, right C = 1750; the dashed line is Figure 1(a)."""
-    table = by_round(study, "train_loss").with_columns(own=pl.col("algorithm.agent_eta").list.len() > 0)
+    table = by_round(study, "train_loss").with_columns(own=pl.col("algorithm.agent_eta") != "[]")
     growths = (1.0, 1.01, 1.05, 1.1, 1.2)
     shades = plt.get_cmap("Greens")(np.linspace(0.95, 0.35, len(growths)))
     figure, axes = panels(1, 2, width=4.4, height=3.4)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from analysis.palette import COLOURS
 from analysis.papers.drawing import band, where
 
-STYLES = ((1, 0), (4, 2), (1, 1))
+DASHED = {"DVP, α = 2", "M-ADMM, q1 = 1.1, q2 = 1.05"}
 
 
 def told(setting: dict[str, Any]) -> str:
@@ -23,13 +23,11 @@ def told(setting: dict[str, Any]) -> str:
 
 def column(above: Axes, below: Axes, table: pl.DataFrame, fields: list[str]) -> None:
     """One column of panels: the loss above, the claimed ε so far below."""
-    seen = {"dvp": 0, "m-admm": 0}
     for setting in table.select(fields).unique(maintain_order=True).to_dicts():
-        method = setting["algorithm.name"]
-        dashes = STYLES[seen[method]]
-        seen[method] += 1
+        name = told(setting)
+        colour, dashes = COLOURS[setting["algorithm.name"]], (4, 2) if name in DASHED else (1, 0)
         rows = where(table, **{name.replace(".", "__"): value for name, value in setting.items()})
         for place, measure in ((above, "train_loss"), (below, "claimed_epsilon")):
             curve = where(rows, figure=measure).sort("round")
-            band(place, curve, "round", told(setting), COLOURS[method], dashes=dashes)
+            band(place, curve, "round", name, colour, dashes=dashes)
     below.set_xlabel("round")

@@ -25,6 +25,10 @@ def draw(study: StudyResult, method: str, field: str, label: str) -> Drawing:
             dashes = (1, 0) if calibration == "proven" else (4, 2)
             band(place, rows, field, name, colour or COLOURS[method], dashes=dashes, marker="o", markersize=4)
         place.set_xscale("log")
+        values = table[field].unique().sort().to_list()
+        if values[-1] < 100 * values[0]:
+            place.set_xticks(values, [f"{value:g}" for value in values])
+            place.minorticks_off()
         place.set_xlabel(label)
         place.set_ylabel(title)
         if measure == "broadcasts":
