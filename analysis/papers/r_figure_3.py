@@ -9,7 +9,7 @@ from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, band, by_round, main, panels, where
 from simnet.study.results import StudyResult
 
-GROWTHS = {1.0: "#999999", 1.01: COLOURS["r-admm"], 1.05: COLOURS["m-admm"]}
+GROWTHS = {1.0: (1, 1), 1.01: (4, 2), 1.05: (1, 0)}
 
 
 def draw(study: StudyResult) -> Drawing:
@@ -17,9 +17,9 @@ def draw(study: StudyResult) -> Drawing:
     table = by_round(study, "train_loss")
     figure, axes = panels(1, 1, width=5.6, height=3.4)
     place = axes[0][0]
-    for growth, colour in GROWTHS.items():
+    for growth, dashes in GROWTHS.items():
         curve = where(table, algorithm__penalty_growth=growth).sort("round")
-        band(place, curve, "round", f"η(t) = {growth:g}^(t−1), γ = 0.2 η", colour)
+        band(place, curve, "round", f"η(t) = {growth:g}^(t−1), γ = 0.2 η", COLOURS["r-admm"], dashes=dashes)
     place.set_xlabel("round")
     place.set_ylabel("average training loss")
     place.set_title("private R-ADMM, claimed ε = 12, C = 1750", fontsize=10)
