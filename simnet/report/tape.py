@@ -18,6 +18,8 @@ from simnet.report.flow import FATES
 
 FLIGHTS = 80_000
 """Enough for 50 agents that all talk to each other for 30 rounds; 2.2 MB on the page."""
+FLIGHTS_A_ROUND = 2_500
+"""About as many as a browser moves smoothly at once."""
 TURNS = 40_000
 
 _CODES: dict[type[events.Event], int] = {kind: code for code, kind in enumerate(FATES, start=1)}
@@ -51,7 +53,8 @@ class Sample:
 class Tape:
     """A subscriber that records the replay."""
 
-    def __init__(self, flights: int = FLIGHTS, turns: int = TURNS) -> None:
+    def __init__(self, flights: int = FLIGHTS, turns: int = TURNS, a_round: int = FLIGHTS_A_ROUND) -> None:
+        self._limit, self._a_round = flights, a_round
         self._messages, self._actors = Sample(flights), Sample(turns)
         self._flights: dict[int, list[Any]] = {}
         self._turns: list[list[Any]] = []
@@ -68,6 +71,8 @@ class Tape:
             flight = self._flights.get(event.message)  # type: ignore[attr-defined]
             if flight is not None:
                 flight[1], flight[2] = t, code
+        elif isinstance(event, events.RunStarted):
+            self._messages = Sample(min(self._limit, self._a_round * event.scenario["rounds"]))
         elif isinstance(event, (events.FaultBegan, events.FaultEnded)):
             self._fault(t, event)
         else:
@@ -104,13 +109,12 @@ class Tape:
             self._turns = [each for each in self._turns if self._actors.keeps(each[0])]
 
     def _fault(self, t: float, event: events.FaultBegan | events.FaultEnded) -> None:
-        place = (event.fault, event.agent, event.peer)
+        place = {"fault": event.fault, "agent": event.agent, "peer": event.peer, "agents": event.agents}
         if isinstance(event, events.FaultBegan):
-            fault, agent, peer = place
-            self._faults.append({"fault": fault, "agent": agent, "peer": peer, "began": t, "ended": None})
+            self._faults.append(place | {"began": t, "ended": None})
             return
         for known in self._faults:
-            if known["ended"] is None and (known["fault"], known["agent"], known["peer"]) == place:
+            if known == place | {"began": known["began"], "ended": None}:
                 known["ended"] = t
                 return
 

@@ -89,6 +89,10 @@ def test_a_sampled_tape_keeps_to_its_limits_and_says_its_share():
     assert part["turns"]["count"] == 12 * len(agents) <= 40, "a shown agent is shown in every round"
 
 
+def test_a_round_shows_no_more_messages_than_a_browser_can_move():
+    assert recorded(lawful(agents=12, rounds=6), a_round=5)["flights"]["count"] <= 5 * 6
+
+
 def test_a_timeless_run_is_stretched_to_one_second_a_round():
     story = [(0.0, event) for _, event in lawful(agents=3, rounds=4)]
     tape = recorded(story)
@@ -107,3 +111,10 @@ def test_a_fault_lasts_from_its_beginning_to_its_end():
         ]
     )
     assert [(f["agent"], f["began"], f["ended"]) for f in tape["faults"]] == [(2, 1.0, 3.0), (1, 2.0, None)]
+
+
+def test_a_partition_that_comes_again_ends_again():
+    sides = {"fault": "partition", "agents": [0, 2]}
+    times = ((1.0, ev.FaultBegan), (2.0, ev.FaultEnded), (4.0, ev.FaultBegan), (5.0, ev.FaultEnded))
+    tape = recorded([(t, kind(**sides)) for t, kind in times])
+    assert [(f["agents"], f["began"], f["ended"]) for f in tape["faults"]] == [([0, 2], 1.0, 2.0), ([0, 2], 4.0, 5.0)]

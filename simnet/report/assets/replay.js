@@ -57,15 +57,26 @@ class Replay {
     const { width, height } = canvas;
     pen.clearRect(0, 0, width, height);
     const down = this.faults.filter((fault) => fault.began <= time && (fault.ended === null || time < fault.ended));
-    const broken = down.filter((fault) => fault.peer !== null).map(({ agent, peer }) => `${Math.min(agent, peer)}-${Math.max(agent, peer)}`).join();
-    if (!this.ground || this.ground.broken !== broken) this.ground = { broken, picture: this.linksPicture(new Set(broken.split(","))) };
+    const cuts = down.filter((fault) => fault.peer !== null || fault.agents);
+    const broken = cuts.map((fault) => this.faults.indexOf(fault)).join();
+    if (!this.ground || this.ground.broken !== broken) this.ground = { broken, picture: this.linksPicture(cuts) };
     pen.drawImage(this.ground.picture, 0, 0, width / this.ratio, height / this.ratio);
     this.drawFlights(time);
-    this.drawAgents(time, new Set(down.filter((fault) => fault.peer === null).map((fault) => fault.agent)));
+    const struck = (kind) => new Set(down.filter((fault) => fault.fault === kind).map((fault) => fault.agent));
+    this.drawAgents(time, struck("crash"), struck("straggler"));
+  }
+
+  /** What is broken, in words. */
+  faultsAt(time) {
+    const now = this.faults.filter((fault) => fault.began <= time && (fault.ended === null || time < fault.ended));
+    return now.map(({ fault, agent, peer }) => [fault, agent === null ? "" : peer === null ? ` ${agent}` : ` ${agent}–${peer}`].join(""));
   }
 
   /** The links change seldom, and there may be thousands: they are drawn once, and again when one breaks or heals. */
-  linksPicture(broken) {
+  linksPicture(cuts) {
+    const sides = cuts.filter((fault) => fault.agents).map((fault) => new Set(fault.agents));
+    const pairs = new Set(cuts.filter((fault) => fault.peer !== null).flatMap(({ agent, peer }) => [`${agent}-${peer}`, `${peer}-${agent}`]));
+    const isCut = (a, b) => pairs.has(`${a}-${b}`) || sides.some((side) => side.has(a) !== side.has(b));
     const { links, at, canvas, ratio } = this;
     const picture = new OffscreenCanvas(Math.max(1, canvas.width), Math.max(1, canvas.height));
     const pen = picture.getContext("2d");
@@ -76,7 +87,7 @@ class Replay {
       pen.setLineDash(isBroken ? [2, 5] : []);
       pen.beginPath();
       for (let i = 0; i < (links.a?.length ?? 0); i++) {
-        if (broken.has(`${links.a[i]}-${links.b[i]}`) !== isBroken) continue;
+        if (isCut(links.a[i], links.b[i]) !== isBroken) continue;
         pen.moveTo(...at[links.a[i]]);
         pen.lineTo(...at[links.b[i]]);
       }
@@ -144,14 +155,44 @@ class Replay {
     pen.globalAlpha = 1;
   }
 
-  drawAgents(time, crashed) {
+  drawAgents(time, crashed, slow) {
+    if (this.radius <= 6) this.drawCrowd(time, crashed);
+    else this.drawDiscs(time, crashed, slow);
+  }
+
+  /** How strongly an agent is inked: the staler what it used last, the fainter. */
+  strength(turn) {
+    return turn === null ? 1 : Math.max(0.12, 1 / (1 + 0.45 * this.turns.staleness[turn]));
+  }
+
+  /** Hundreds of agents: dots in a few strengths, each strength in one stroke of the pen; a skip is a ring. */
+  drawCrowd(time, crashed) {
+    const { pen, at, ink, radius, turns } = this;
+    const levels = 5, dots = Array.from({ length: levels + 1 }, () => new Path2D()), rings = new Path2D(), gone = new Path2D();
+    at.forEach(([x, y], agent) => {
+      const [now, before] = this.turnAt(agent, time);
+      const skips = now !== null && time >= turns.acted[now] && turns.act[now] === ACT.skip;
+      const path = crashed.has(agent) ? gone : skips ? rings : dots[Math.round(levels * this.strength(before))];
+      path.moveTo(x + radius, y);
+      path.arc(x, y, radius, 0, 7);
+    });
+    pen.lineWidth = 1.2;
+    pen.strokeStyle = ink.soft;
+    pen.fillStyle = ink.ink;
+    dots.forEach((path, level) => { pen.globalAlpha = Math.max(0.12, level / levels); pen.fill(path); });
+    pen.globalAlpha = 1;
+    pen.stroke(rings);
+    pen.strokeStyle = ink.lost;
+    pen.stroke(gone);
+  }
+
+  drawDiscs(time, crashed, slow) {
     const { pen, at, ink, radius, turns, rate } = this;
     pen.font = `550 ${radius}px system-ui, sans-serif`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     at.forEach(([x, y], agent) => {
       const [now, before] = this.turnAt(agent, time);
-      const stale = before === null ? 0 : turns.staleness[before];
       const acted = now !== null && time >= turns.acted[now] ? turns.act[now] : ACT.silent;
       const since = now === null ? 1 : (time - turns.acted[now]) / (BURST * rate);
       pen.globalAlpha = 1;
@@ -159,8 +200,8 @@ class Replay {
       pen.arc(x, y, radius, 0, 7);
       pen.fillStyle = ink.card;
       pen.fill();
-      const strength = Math.max(0.12, 1 / (1 + 0.45 * stale));
-      if (acted !== ACT.skip) {
+      const strength = this.strength(before);
+      if (acted !== ACT.skip && !crashed.has(agent)) {
         pen.globalAlpha = strength;
         pen.fillStyle = ink.ink;
         pen.fill();
@@ -179,13 +220,21 @@ class Replay {
         pen.stroke();
         pen.globalAlpha = 1;
       }
+      if (slow.has(agent)) {
+        pen.strokeStyle = ink.overflowed;
+        pen.setLineDash([1, 3]);
+        pen.beginPath();
+        pen.arc(x, y, radius + 4, 0, 7);
+        pen.stroke();
+        pen.setLineDash([]);
+      }
       if (crashed.has(agent)) {
         const d = radius * 0.7;
         pen.beginPath();
         pen.moveTo(x - d, y - d); pen.lineTo(x + d, y + d); pen.moveTo(x + d, y - d); pen.lineTo(x - d, y + d);
         pen.strokeStyle = ink.lost;
         pen.stroke();
-      } else if (radius > 8) {
+      } else {
         pen.fillStyle = acted !== ACT.skip && strength > 0.5 ? ink.card : ink.ink;
         pen.fillText(String(agent), x, y + 0.5);
       }
@@ -240,6 +289,7 @@ function controlReplay(replay, { stage, play, scrub, speed, clock, timeless }) {
     const told = [["", timeless ? `round ${high}` : format.seconds(t)]];
     if (!timeless) told.push(["round ", low === high ? String(high) : `${low}–${high}`]);
     for (const [name, fate] of fates) if (replay.met[fate].length) told.push([`${name} `, format.count(replay.count(fate, t))]);
+    for (const fault of replay.faultsAt(t)) told.push(["", fault]);
     clock.replaceChildren(...told.map(([name, value]) => element("span", {}, name, element("b", {}, value))));
     scrub.setAttribute("aria-valuetext", timeless ? `round ${high}` : format.seconds(t));
   };
