@@ -21,7 +21,7 @@ from simnet.privacy.plan import Plan
 from simnet.reporting import Reporting
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import DpAdmm
-from simnet.wiring import links, writer
+from simnet.wiring import faults, links, writer
 from simnet.world import World, build
 
 Facts = dict[str, Any]
@@ -31,6 +31,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
     """Topic → fact → value."""
     built = build(scenario)
     links(scenario, built.graph)  # refuses overrides of links that do not exist
+    faults(scenario, built.graph)  # and faults of agents that do not
     graph, learning, standings, budget = built.graph, built.learning, built.standings, built.budgeting
     return {
         "scenario": {

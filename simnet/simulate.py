@@ -121,6 +121,7 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     evaluator = Evaluator(built.objectives, test.X, test.y)
     scoreboard = Scoreboard(evaluator, built.agents, built.learning.features, scenario.rounds)
     engine = wiring.engine(scenario, graph, bus, scoreboard)
+    Faults(engine, wiring.faults(scenario, graph))
     engine.emit(_first_event(built))
     if peers is None:
         peers = build_peers(scenario, built.training, built.standings, built.budgeting, test.X)
@@ -137,7 +138,6 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
             phase = built.reporting
             program = after_reports(program, port, phase.reports[agent], phase.begins, plan.opening, ledger)
         engine.attach(port, program)
-    Faults(engine, wiring.faults(scenario, graph))
     engine.run()
     engine.emit(events.RunFinished(scoreboard.last_round, "", ""))
 

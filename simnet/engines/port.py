@@ -151,7 +151,7 @@ class VirtualPort:
             self._engine.transport.acknowledged(self.agent, sender, arrived.round)
         elif kind is frame.Kind.REQUEST:
             known = self._neighbourhood.of(sender)
-            self._engine.send(self.agent, (sender,), known.round, frame.Kind.REPLY, self._writer.whole(known.parts))
+            self._engine.send(self.agent, (sender,), known.round, frame.Kind.REPLY, self._writer.again(known.parts))
         else:
             self._answers[sender] = Known(self.agent, arrived.round, self._writer.decode(arrived.payload))
         if self._waiting is not None and self._waiting[1]():

@@ -1,51 +1,49 @@
 """The payloads of one sender.
 
-What accompanies a model may depend on the model as its receivers decode it, so the model is encoded first and the rest
-joined to it. The three kinds of payload have codecs of their own, each with its own random stream and its own memory of
-what was left out: neither company nor letters change how a model is rounded.
+What accompanies a model may depend on the model as its receivers decode it, so the model is encoded first. A payload
+with company is a 0 where others have their number of parts, the length of the model's payload (4 bytes), that
+payload, and the company's. Company is written in float32 at least, and whole: it is a running sum, in which coarse
+rounding adds up, and of which a part is of no use.
+
+The three kinds of payload have codecs of their own, each with its own random stream and its own memory of what was left
+out: neither company nor letters change how a model is rounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import Struct
 from typing import Any
 
+from simnet.errors import FrameError
 from simnet.network.codec import CODECS, Codec, Vector
 from simnet.streams import Streams
 
 Parts = tuple[Vector, ...]
 
+_COMPOUND = Struct("<BI")
+
 
 class Writer:
-    """Encodes what one agent sends, by the codec of this name.
-
-    A codec that sends a share of the entries does so for models and letters; company is sent whole, because its
-    receivers cannot do with a part of it.
-    """
+    """Encodes what one agent sends, and decodes what it receives, by the codec of this name."""
 
     def __init__(self, streams: Streams, agent: int, codec: str, **settings: Any) -> None:
-        whole = settings | {"share": 1.0} if "share" in settings or codec == "top-k" else settings
         self._make: Callable[[object], Codec] = lambda name: CODECS[codec](streams.generator("codec", name), **settings)
         self._agent = agent
         self._model = self._make(agent)
-        self._company = CODECS[codec](streams.generator("codec", f"{agent}+"), **whole)
+        self._company = CODECS["float64" if codec == "float64" else "float32"]()
         self._letters: dict[int, Codec] = {}
-        self.id = self._model.id
-        self.decode = self._model.decode
 
     def model(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
         """A payload for all neighbours, and what they decode from it."""
-        payload = self._model.encode((model,))
-        sent = self.decode(payload)
+        first = self._model.encode((model,))
+        sent = self._model.decode(first)
         company = accompany(sent[0])
         if not company:
-            return payload, sent
+            return first, sent
         second = self._company.encode(company)
-        return join(payload, second), sent + self.decode(second)
-
-    def whole(self, parts: Parts) -> bytes:
-        """A payload that leaves nothing out."""
-        return self._company.encode(parts)
+        payload = b"".join((_COMPOUND.pack(0, len(first)), first, second))
+        return payload, sent + self._company.decode(second)
 
     def letter(self, peer: int, parts: Parts) -> bytes:
         """A payload for one neighbour."""
@@ -53,8 +51,17 @@ class Writer:
             self._letters[peer] = self._make(f"{self._agent}>{peer}")
         return self._letters[peer].encode(parts)
 
+    def again(self, parts: Parts) -> bytes:
+        """A payload that tells what was decoded before, as exactly as company is."""
+        second = self._company.encode(parts)
+        return b"".join((_COMPOUND.pack(0, 0), second))
 
-def join(first: bytes, second: bytes) -> bytes:
-    """The payload that decodes to the parts of `first` and then those of `second`."""
-    head, tail = 1 + 4 * first[0], 1 + 4 * second[0]
-    return b"".join((bytes([first[0] + second[0]]), first[1:head], second[1:tail], first[head:], second[tail:]))
+    def decode(self, payload: bytes) -> Parts:
+        """The vectors in a payload of any of these kinds; a `FrameError` says why there are none."""
+        if payload[:1] != b"\0":
+            return self._model.decode(payload)
+        if len(payload) < _COMPOUND.size:
+            raise FrameError(f"a payload of {len(payload)} bytes ends before its contents")
+        middle = _COMPOUND.size + _COMPOUND.unpack_from(payload)[1]
+        first = payload[_COMPOUND.size : middle]
+        return (self._model.decode(first) if first else ()) + self._company.decode(payload[middle:])

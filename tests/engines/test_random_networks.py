@@ -1,0 +1,127 @@
+"""Whatever the network is like and whatever breaks: the run ends by itself, and no law is broken."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simnet import Scenario, run
+from simnet.record.laws import Laws
+
+SECONDS = st.sampled_from([0.001, 0.02, 0.05, 0.3])
+LATENCIES = st.one_of(
+    st.sampled_from([0.0, 0.01, 0.3]),
+    st.just({"kind": "uniform", "low": 0.0, "high": 0.1}),
+    st.just({"kind": "normal", "mean": 0.02, "std": 0.02}),
+    st.just({"kind": "lognormal", "median": 0.05, "sigma": 1.0}),
+    st.just({"kind": "gamma", "mean": 0.05, "shape": 0.5}),
+    st.just({"kind": "pareto", "scale": 0.01, "alpha": 1.2}),
+)
+LOSSES = st.one_of(
+    st.sampled_from([0.0, 0.2, 1.0]),
+    st.just({"kind": "bursts", "rate": 0.3, "length": 4}),
+    st.just({"kind": "gilbert-elliott", "p_good_to_bad": 0.1, "p_bad_to_good": 0.3, "loss_good": 0.05}),
+)
+LINKS = st.fixed_dictionaries(
+    {},
+    optional={
+        "preset": st.sampled_from(["lan", "wan", "4g", "satellite", "lorawan", "congested-wifi"]),
+        "latency": LATENCIES,
+        "loss": LOSSES,
+        "bandwidth": st.sampled_from([1e3, 1e5, 1e7]),
+        "queue": st.one_of(
+            st.integers(0, 4),
+            st.just({"limit": 200, "unit": "bytes"}),
+            st.just({"limit": 5, "red": {"low": 1, "high": 3, "chance": 0.5, "weight": 0.5}}),
+        ),
+        "order": st.sampled_from(["free", "fifo"]),
+        "duplication": st.sampled_from([0.0, 0.5]),
+        "corruption": st.sampled_from([0.0, 0.3]),
+    },
+)
+PACES = st.one_of(
+    st.sampled_from(["ideal", "barrier", "quorum", "free"]),
+    st.just({"kind": "barrier", "patience": 0.05, "notices": False}),
+    st.just({"kind": "quorum", "quorum": 1.0, "max_staleness": 0, "patience": 0.2}),
+    st.just({"kind": "deadline", "period": 0.1, "skew": 0.3, "jitter": 0.02}),
+    st.just({"kind": "deadline", "period": 0.01, "notices": True}),
+)
+TIMES = st.one_of(
+    st.fixed_dictionaries({"at": SECONDS}, optional={"duration": SECONDS}),
+    st.fixed_dictionaries({"every": SECONDS, "duration": SECONDS}),
+)
+AGENTS = st.integers(0, 3)
+STATES = st.sampled_from(["kept", "lost"])
+
+
+def fault(kind: str, **fields: st.SearchStrategy) -> st.SearchStrategy:
+    """A fault of this kind at any time."""
+    rest = st.fixed_dictionaries({"kind": st.just(kind), **fields})
+    return st.tuples(rest, TIMES).map(lambda both: both[0] | both[1])
+
+
+FAULTS = st.one_of(
+    fault("crash", agent=AGENTS, state=STATES),
+    fault("link-down", link=st.sampled_from([[0, 1], [2, 3]])),
+    fault("partition", agents=st.sampled_from([[0], [0, 1]])),
+    fault("straggler", agent=AGENTS, factor=st.sampled_from([0.1, 5.0])),
+    st.fixed_dictionaries({"kind": st.just("churn"), "up": SECONDS, "down": SECONDS, "state": STATES}),
+)
+METHODS = st.sampled_from(
+    [
+        {"name": "admm", "eta": 0.05},
+        {"name": "pp-admm", "eta": 0.05},
+        {"name": "ipp-admm", "eta": 0.05, "max_releases": 2, "threshold": 0.0, "clip": 2.0},
+    ]
+)
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    """Small scenarios over everything that a network can be."""
+    duals = draw(st.sampled_from(["node", "healing", "edge"]))
+    transport = draw(st.sampled_from(["datagram", {"kind": "reliable", "timeout": 0.05, "attempts": 3}]))
+    unicast = duals == "edge" or transport != "datagram"
+    return Scenario.of(
+        {
+            "seed": draw(st.integers(0, 99)),
+            "rounds": draw(st.integers(1, 5)),
+            "data": {"source": "synthetic", "rows": 100, "train": 80, "features": 2},
+            "topology": {"kind": "ring", "agents": 4},
+            "algorithm": draw(METHODS) | {"duals": duals, "heal_every": draw(st.integers(1, 3))},
+            "privacy": {"epsilon": 50.0},
+            "network": {
+                "pacing": draw(PACES),
+                "transport": transport,
+                "medium": "unicast" if unicast else draw(st.sampled_from(["unicast", "shared"])),
+                "uplink": draw(st.sampled_from(["independent", "shared"])),
+                "codec": draw(st.sampled_from(["float64", "float16", "int8", "top-k"])),
+                "inbox": draw(st.sampled_from([{}, {"service": 0.01, "capacity": 1}])),
+                "link": draw(LINKS),
+                "override": draw(st.sampled_from([[], [{"region": [0, 1, 2], "loss": 0.5}]])),
+            },
+            "compute": {
+                "time": draw(st.sampled_from([0.0, 0.01])),
+                "per_gradient": draw(st.sampled_from([0.0, 0.001])),
+            },
+            "fault": draw(st.lists(FAULTS, max_size=3)),
+        }
+    )
+
+
+@given(scenarios())
+@settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_no_network_breaks_a_law_or_hangs_a_run(scenario: Scenario):
+    result = run(scenario)
+    laws = Laws()
+    for entry in result.events:
+        laws(*entry)
+    assert laws.finish() == []
+    met = result.summary["communication"]
+    fates = ("delivered", "lost", "overflowed", "unreachable", "in_flight")
+    assert met["messages"] == sum(met[fate] for fate in fates)
+    assert min(met[fate] for fate in fates) >= 0
+    assert len(result.agents) == 4
+    assert all(0 <= row["rounds"] <= scenario.rounds for row in result.agents)
+    for_good = {f.agent for f in scenario.fault if f.kind == "crash" and f.at is not None and f.duration is None}
+    assert all(row["rounds"] == scenario.rounds for row in result.agents if row["agent"] not in for_good)
