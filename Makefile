@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test lint format docs figure clean
+.PHONY: run test lint format docs figure figures clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -32,6 +32,12 @@ docs: .venv/installed-dev
 
 figure: .venv/installed
 	$(BIN)/python -m analysis.error_and_bytes scenarios/quickstart.toml --output docs/quickstart.png
+
+# Every figure and table of the papers; goes on where it was stopped, and says which data it has not got.
+figures: .venv/installed
+	$(BIN)/python -m analysis.papers.sweep --out results
+	for script in analysis/papers/*_figure_*.py analysis/papers/*_table_*.py analysis/papers/ordering.py; do \
+		$(BIN)/python -m analysis.papers.$$(basename $$script .py) || exit 1; done
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
