@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test lint format docs figure figures clean
+.PHONY: run test lint format docs figure figures studies clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -32,6 +32,11 @@ docs: .venv/installed-dev
 
 figure: .venv/installed
 	$(BIN)/python -m analysis.error_and_bytes scenarios/quickstart.toml --output docs/quickstart.png
+
+# Goes on where it was stopped; a folder `results` that is not there is a study from nothing.
+studies: .venv/installed
+	for study in scenarios/studies/*.toml; do $(BIN)/simnet sweep $$study --out results || exit 1; done
+	$(BIN)/python -m analysis.studies results --output docs/studies --page docs/studies.md
 
 # Every figure and table of the papers; goes on where it was stopped, and says which data it has not got.
 figures: .venv/installed
