@@ -151,7 +151,8 @@ def hub(found: StudyResult) -> str:
         f"rows (trusted {get.error(method='dp-admm', hub='trusted', **many)}, untrusted "
         f"{get.error(method='dp-admm', hub='untrusted', **many)}, PP-ADMM {get.error(method='pp-admm', **many)}), "
         "and with "
-        f"10,000 a hub is ahead ({get.error(method='dp-admm', hub='trusted', **few)}, "
+        "10,000 a hub seems ahead, which three seeds do not settle "
+        f"({get.error(method='dp-admm', hub='trusted', **few)}, "
         f"{get.error(method='dp-admm', hub='untrusted', **few)} and {get.error(method='pp-admm', **few)})."
     )
 
