@@ -26,7 +26,7 @@ LIARS = {"reused-noise", "half-noise", "true-gradient", "redrawn-threshold"}
 
 @pytest.mark.parametrize("method", ["pp-admm", "ipp-admm", "dvp", "pvp", "m-admm", "r-admm"])
 def test_every_honest_method_stays_below_its_proven_epsilon(method):
-    scenario, plan = small(method, audit={"runs": 100})
+    scenario, plan = small(method, audit={"runs": 60})
     found = audit(scenario, plan)
     assert found.promise.epsilon == pytest.approx(2.0, abs=1e-3)
     assert not found.broken
@@ -58,7 +58,7 @@ def test_progress_counts_the_runs_of_both_sides():
 
 
 def test_an_eavesdropper_on_one_link_learns_no_more_than_one_on_all():
-    scenario, everywhere = small(audit={"runs": 100})
+    scenario, everywhere = small(audit={"runs": 80})
     few = everywhere.model_copy(update={"links": [(0, 1)]})
     all_links, one_link = (run_trials(scenario, plan, 1) for plan in (everywhere, few))
 

@@ -26,7 +26,7 @@ def test_noise_that_is_reused_is_caught_by_its_repetition():
 def test_noise_for_half_the_sensitivity_is_caught():
     # One round and a large δ, so that few runs tell; scenarios/audit/half-noise.toml does it at δ = 0.01.
     two = {"topology": {"kind": "complete", "agents": 2}, "rounds": 1, "privacy__delta": 0.2}
-    scenario, liar = small(audit={"lie": "half-noise", "runs": 1000}, **two)
+    scenario, liar = small(audit={"lie": "half-noise", "runs": 800}, **two)
     assert audit(scenario, liar).broken
     assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 200})).broken
 
