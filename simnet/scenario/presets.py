@@ -24,8 +24,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "overhead": 66,
     },
     "4g": {
-        "latency": {"kind": "lognormal", "median": "25 ms", "sigma": 0.4},
-        "bandwidth": "10 Mbit/s",
+        "latency": {"kind": "lognormal", "median": "26 ms", "sigma": 0.4},
+        "bandwidth": "13.6 Mbit/s",
         "queue": {"limit": 250 * 1000, "unit": "bytes"},
         "loss": {"kind": "bursts", "rate": 0.005, "length": 3},
         "order": "fifo",
