@@ -1,0 +1,107 @@
+"""What docs/reproduction.md says is what the committed tables hold, and every figure can be made again."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from analysis.papers import ordering, pdml_table_1, sweep
+from simnet import Scenario, run
+from simnet.study.plan import plan
+from simnet.study.spec import Study
+
+ROOT = Path(__file__).parents[2]
+FIGURES = ROOT / "docs" / "figures"
+
+
+def table(name: str, **values: object) -> pl.DataFrame:
+    found = pl.read_csv(FIGURES / f"{name}.csv", infer_schema_length=None)
+    for column, value in values.items():
+        found = found.filter(pl.col(column.replace("__", ".")) == value)
+    return found
+
+
+@pytest.mark.parametrize("name", sweep.names())
+def test_every_study_plans_runs_for_the_data_that_are_here(name, monkeypatch):
+    monkeypatch.delenv("SIMNET_DATA", raising=False)
+    content, absent = sweep.trimmed(tomllib.loads((sweep.STUDIES / f"{name}.toml").read_text(encoding="utf-8")))
+    assert content["name"] == name
+    if name in ("pp-figure-7", "dp-figure-1", "dp-figure-2"):
+        assert content["grid"]["data"]["source"] == []
+        return
+    assert set(absent) == ({"german", "image", "banana", "splice"} if name == "pdml-table-1" else set())
+    assert plan(Study.of(content, folder=sweep.STUDIES))
+
+
+def test_a_study_without_any_of_its_data_is_skipped_with_a_reason(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("SIMNET_DATA", raising=False)
+    assert not sweep.run("pp-figure-7", tmp_path, workers=1)
+    told = capsys.readouterr().out
+    assert "ipums/us.csv is left out" in told
+    assert "ipums/brazil.csv is left out" in told
+
+
+def test_every_file_that_the_page_names_is_there():
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\((figures/[\w.-]+|[\w.-]+\.md)\)", page))
+    assert len(named) > 20
+    for name in named:
+        assert (ROOT / "docs" / name).is_file(), name
+
+
+def test_the_order_of_the_methods_is_the_one_that_the_markdown_shows():
+    found = table("ordering")
+    assert ordering.markdown(found) == (FIGURES / "ordering.md").read_text(encoding="utf-8")
+    error = {row["method"]: row for row in found.to_dicts()}
+    # Gaussian noise is clearly better than gamma-type noise: the intervals do not meet.
+    for gamma in ("dvp", "pvp", "m-admm", "r-admm"):
+        for gaussian in ("pp-admm", "ipp-admm"):
+            assert error[gaussian]["t95_high_test_error"] < error[gamma]["t95_low_test_error"]
+    # PP-ADMM cannot be told from no privacy at all, and a skip costs accuracy.
+    assert error["pp-admm"]["t95_low_test_error"] < error["admm"]["mean_test_error"]
+    assert error["pp-admm"]["t95_high_test_error"] < error["ipp-admm"]["t95_low_test_error"]
+    assert error["ipp-admm"]["mean_wire_bytes"] < 0.5 * error["pp-admm"]["mean_wire_bytes"]
+
+
+def test_at_the_papers_eta_nobody_leaves_the_majority_class():
+    found = table("pp-figure-5", figure="test_error", algorithm__eta=0.5)
+    assert found["mean"].min() > 0.245
+
+
+@pytest.mark.parametrize(
+    ("figure", "field"), [("pp-figure-3", "algorithm.clip"), ("pp-figure-4", "algorithm.threshold")]
+)
+def test_the_printed_test_hears_neither_its_clipping_nor_its_threshold(figure, field):
+    found = table(figure, algorithm__eta=0.5)
+    assert found[field].n_unique() == 5
+    for measure in ("test_error", "train_loss", "broadcasts"):
+        assert found.filter(figure=measure)["mean"].n_unique() == 1
+
+
+def test_a_rerun_of_one_cell_gives_the_number_of_the_table():
+    base = Scenario.load(sweep.STUDIES / "adult.toml").with_method("admm")
+    errors = [run(base.with_(seed=seed)).summary["accuracy"]["test_error"] for seed in (1, 2, 3)]
+    cell = table("pp-figure-5", figure="test_error", algorithm__eta=0.01, algorithm__name="admm", privacy__epsilon=1.0)
+    assert sum(errors) / 3 == pytest.approx(cell["mean"].item(), rel=1e-5)
+
+
+def test_growing_penalties_beat_constant_ones_in_accuracy_and_in_claimed_privacy():
+    last = table("m-figure-2", round=30, algorithm__loss_weight=1750.0)
+    constant = last.filter(pl.col("algorithm.name") == "dvp", pl.col("algorithm.noise_rate") == 2.0)
+    growing = last.filter(pl.col("algorithm.penalty_growth") == 1.1)
+    for measure in ("train_loss", "claimed_epsilon"):
+        assert growing.filter(figure=measure)["mean"].item() < constant.filter(figure=measure)["mean"].item()
+
+
+def test_label_privacy_costs_accuracy_in_table_one_and_the_objective_noise_costs_more():
+    found = table("pdml-table-1")
+    ours = {(row["data"], row["setting"]): row["ours"] for row in found.to_dicts()}
+    for data in pdml_table_1.PAPER:
+        assert ours[data, "ε=0.4 R=9"] < ours[data, "no privacy"]
+    means = {name: found.filter(setting=name)["ours"].mean() for name in pdml_table_1.SETTINGS}
+    assert means["no privacy"] > means["ε=1 R=0"] > means["ε=0.4 R=0"] > means["ε=0.4 R=9"]
+    assert means["ε=1 R=1"] > means["ε=1 R=9"]
