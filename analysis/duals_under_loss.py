@@ -72,7 +72,7 @@ def measure(scenario: Scenario, seeds: list[int]) -> list[tuple[str, float, int,
 def draw(rows: list[tuple[str, float, int, float, float]], output: Path) -> None:
     """One line a way, medians; the spread of the seeds as a band."""
     style()
-    figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
+    figure, axes = plt.subplots(figsize=(7.0, 4.4), layout="constrained")
     for way, (_, colour) in WAYS.items():
         found = [[row[3] for row in rows if row[:2] == (way, rate)] for rate in RATES]
         size = next(row[4] for row in rows if row[0] == way)
@@ -85,7 +85,7 @@ def draw(rows: list[tuple[str, float, int, float, float]], output: Path) -> None
     axes.set_yscale("log")
     axes.set_xlabel("messages lost (%)")
     axes.set_ylabel("distance to the optimum / its norm")
-    axes.legend(frameon=False, loc="center right", bbox_to_anchor=(1.0, 0.62))
+    figure.legend(frameon=False, loc="outside upper center", ncols=2, fontsize=8)
     figure.savefig(output, dpi=160)
 
 
