@@ -21,9 +21,10 @@ def main() -> None:
     for p in (0.0, 0.05, 0.2, 0.4):
         summary = run(base.with_(**{"network.link.loss": {"kind": "bernoulli", "p": p}})).summary
         accuracy, traffic = summary["accuracy"], summary["communication"]
+        fresh, megabytes = summary["staleness"]["fresh_share"], traffic["wire_bytes"] / 1e6
         print(
-            f"{p:4.0%}   {accuracy['test_error']:10.4f}   {accuracy['dual_drift']:10.4f}"
-            f"   {summary['staleness']['fresh_share']:5.0%}   {traffic['messages']:8}   {traffic['wire_bytes'] / 1e6:.2f}"
+            f"{p:4.0%}   {accuracy['test_error']:10.4f}   {accuracy['dual_drift']:10.4f}   {fresh:5.0%}"
+            f"   {traffic['messages']:8}   {megabytes:.2f}"
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -66,3 +68,13 @@ def test_one_slow_link_costs_time_and_nothing_else():
     assert slow.summary["communication"] == fast.summary["communication"]
     assert slow.summary["time"]["simulated"] > 10 * fast.summary["time"]["simulated"]
     assert slow.summary["time"]["simulated"] > 30 * 0.5
+
+
+def test_the_scripted_scenario_shows_that_loss_costs_accuracy_and_no_bytes():
+    script = SCENARIOS / "what_does_loss_cost.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    rows = [line.split() for line in done.stdout.splitlines()[1:]]
+    errors, fresh = [float(row[1]) for row in rows], [float(row[3].rstrip("%")) for row in rows]
+    assert [row[0] for row in rows] == ["0%", "5%", "20%", "40%"]
+    assert errors[-1] > errors[0]
+    assert fresh == sorted(fresh, reverse=True)
