@@ -19,7 +19,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("block", list(BLOCK.finditer(README)), ids=lambda block: block["command"])
 def test_a_table_is_what_its_command_prints(block):
-    assert block["output"] == output(block["command"])
+    assert figures(block["output"]) == figures(output(block["command"]))
+
+
+def figures(text: str) -> list[str]:
+    """The lines but for the digest: a last bit of another processor may turn one of its thousands of rounded numbers."""
+    return [line for line in text.splitlines() if not line.startswith("│ digest")]
 
 
 def test_the_shell_commands_run_one_after_another(tmp_path):
