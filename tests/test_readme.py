@@ -23,7 +23,7 @@ def test_a_table_is_what_its_command_prints(block):
 
 
 def figures(text: str) -> list[str]:
-    """The lines but for the digest: a last bit of another processor may turn one of its thousands of rounded numbers."""
+    """The lines but for the digest: a last bit of another processor may turn one of its thousands of numbers."""
     return [line for line in text.splitlines() if not line.startswith("│ digest")]
 
 
