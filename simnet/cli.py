@@ -220,10 +220,13 @@ def init(
 def verify(run: Run) -> None:
     """Check a log: schema, order, seal, conservation laws. Exit code 1 if anything is wrong."""
     from simnet.record.verify import verify as check
-    from simnet.terminal import say_findings
+    from simnet.terminal import number, say_findings
 
     report = check(run)
-    say_findings(f"{run}: {report.events} events, digest {report.digest[:12]}", "the log holds", report.findings)
+    spent = report.privacy
+    privacy = f", ε proven {number(spent.proven_epsilon)}, claimed {number(spent.claimed_epsilon)}" if spent else ""
+    what = f"{run}: {report.events} events, digest {report.digest[:12]}{privacy}"
+    say_findings(what, "the log holds", report.findings)
 
 
 @log_app.command()

@@ -1,15 +1,18 @@
-"""Is a log what it says it is? Schema, order, seal, and the laws that every run obeys."""
+"""Is a log what it says it is? Schema, order, seal, the laws of every run, and the ε that its charges come to."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from simnet.errors import LogError
-from simnet.record.events import RunFinished, RunStarted
+from simnet.errors import BudgetError, LogError
+from simnet.privacy.ledger import Account
+from simnet.record.events import PrivacySpent, RunFinished, RunStarted
 from simnet.record.folder import find_log, load_summary
 from simnet.record.laws import Laws
 from simnet.record.log import read
+from simnet.record.privacy_meter import PrivacyMeter
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,8 @@ class Report:
     digest: str
     private: bool
     findings: tuple[str, ...]
+    privacy: Account | None = None
+    """what the `privacy.spent` events alone come to, for the network"""
 
     @property
     def ok(self) -> bool:
@@ -29,10 +34,10 @@ class Report:
 def verify(path: Path) -> Report:
     """Check a run folder or a log. A log that cannot be read to its end is a finding, not an error.
 
-    The log of a run folder must also be the one that its summary.json speaks of.
+    The log of a run folder must also be the one that its summary.json speaks of, and spend the ε that stands there.
     """
     laws = Laws()
-    count, digest, private = 0, "", False
+    count, digest, private, meter = 0, "", False, None
     findings = []
     try:
         for seq, t, event in read(find_log(path)):
@@ -40,19 +45,43 @@ def verify(path: Path) -> Report:
             count = seq
             if isinstance(event, RunStarted):
                 private = event.private
+                if "privacy" in event.scenario:
+                    meter = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
+            elif isinstance(event, PrivacySpent) and meter is not None:
+                meter.spend(event)
             elif isinstance(event, RunFinished):
                 digest = event.digest
     except LogError as error:
         return Report(count, "", private, (str(error),))
+    except BudgetError as error:
+        return Report(count, digest, private, (f"event {count}, privacy.spent: {error}",))
     findings += laws.finish()
+    spent = meter.network() if meter is not None else None
     if Path(path).is_dir():
-        findings += _summary_findings(Path(path), digest)
-    return Report(count, digest, private, tuple(findings))
+        findings += _summary_findings(Path(path), digest, spent)
+    return Report(count, digest, private, tuple(findings), spent)
 
 
-def _summary_findings(folder: Path, digest: str) -> list[str]:
+def _summary_findings(folder: Path, digest: str, spent: Account | None) -> list[str]:
     try:
-        told = load_summary(folder).get("digest")
+        summary = load_summary(folder)
     except LogError as error:
         return [str(error)]
-    return [] if told == digest else [f"summary.json speaks of another run: its digest is {told}, the log's {digest}"]
+    told = summary.get("digest")
+    if told != digest:
+        return [f"summary.json speaks of another run: its digest is {told}, the log's {digest}"]
+    if spent is None:
+        return []
+    found = {"claimed_epsilon": spent.claimed_epsilon, "proven_epsilon": spent.proven_epsilon}
+    stated = summary.get("privacy", {})
+    return [
+        f"summary.json says {name} = {stated.get(name)}, the log's charges come to {epsilon}"
+        for name, epsilon in found.items()
+        if not _same(stated.get(name), epsilon)
+    ]
+
+
+def _same(stated: object, found: float | None) -> bool:
+    if found is None or not isinstance(stated, (int, float)):
+        return stated is None and found is None
+    return math.isclose(stated, found, rel_tol=1e-9)

@@ -23,6 +23,14 @@ from simnet.record.sealed import SealedWriter
 Story = list[tuple[float, ev.Event]]
 
 
+TEST = {
+    **{"rows": 100.0, "curvature": 0.1, "lipschitz": 1.0, "smoothness": 0.25, "weight": 1.0, "clip": 2.0},
+    **{"tolerance": 1e-6, "threshold_scale": 1.0, "query_scale": 9.0, "tests": 30.0},
+    **{"shared_noise": 0.0, "regularised": 0.0, "redraw": 0.0, "printed": 0.0},
+}
+"""The numbers of a sparse vector test, but for its cap."""
+
+
 def scenario(pacing: str = "deadline", **changes) -> dict:
     return {
         "name": "a story",
@@ -85,7 +93,7 @@ def lawful(
     def work(a: int, r: int) -> None:
         tell(ev.SolveFinished(a, r, 4))
         if tested and r == 1:
-            tell(ev.PrivacySpent(a, r, "test", "sparse-vector", {"cap": float(cap)}))
+            tell(ev.PrivacySpent(a, r, "test", "sparse-vector", TEST | {"cap": float(cap)}))
             tell(ev.PrivacySpent(a, r, "test", "bare-model", {}, cap))
         passed = chance.random() < 0.6
         if tested and releases[a] < cap:

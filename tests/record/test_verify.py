@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from simnet import Scenario, run
 from simnet.record import events as ev
 from simnet.record.verify import verify
 from tests.record.stories import forge, lawful, lines, start, store, write
@@ -68,3 +69,33 @@ def test_what_is_no_log_is_a_finding_too(tmp_path):
     for path in (tmp_path, tmp_path / "missing"):
         (finding,) = verify(path).findings
         assert str(path) in finding
+
+
+def test_epsilon_is_recomputed_from_the_charges_alone(tmp_path):
+    scenario = Scenario.of(
+        {
+            "name": "spent",
+            "rounds": 3,
+            "data": {"source": "synthetic", "rows": 2000, "features": 3, "partition": "uneven", "concentration": 20},
+            "algorithm": {"name": "pp-admm", "eta": 0.1},
+            "privacy": {"epsilon": 3.0},
+        }
+    )
+    result = run(scenario, tmp_path)
+    report = verify(result.folder)
+    assert report.ok
+    assert report.privacy.proven_epsilon == result.summary["privacy"]["proven_epsilon"] == pytest.approx(3.0, abs=1e-4)
+    text = (result.folder / "summary.json").read_text()
+    summary = json.loads(text)
+    summary["privacy"]["proven_epsilon"] = 0.5
+    (result.folder / "summary.json").write_text(json.dumps(summary))
+    (finding,) = verify(result.folder).findings
+    assert finding.startswith("summary.json says proven_epsilon = 0.5, the log's charges come to 2.99")
+
+
+def test_a_charge_that_makes_no_sense_is_a_finding(tmp_path):
+    begin = ev.RunStarted(ev.SCHEMA, "0.1.0", False, {"privacy": {"delta": 1e-4}}, [(0, 1)], [1, 1], 2)
+    charge = ev.PrivacySpent(0, 1, "release", "magic", {})
+    (tmp_path / "log").write_bytes(write([(0.0, begin), (0.0, charge), (0.0, ev.RunFinished([0, 0], "", ""))])[0])
+    (finding,) = verify(tmp_path / "log").findings
+    assert finding.startswith("event 2, privacy.spent: 'magic' is not a mechanism")
