@@ -24,9 +24,20 @@ Story = list[tuple[float, ev.Event]]
 
 
 TEST = {
-    **{"rows": 100.0, "curvature": 0.1, "lipschitz": 1.0, "smoothness": 0.25, "weight": 1.0, "clip": 2.0},
-    **{"tolerance": 1e-6, "threshold_scale": 1.0, "query_scale": 9.0, "tests": 30.0},
-    **{"shared_noise": 0.0, "regularised": 0.0, "redraw": 0.0, "printed": 0.0},
+    "rows": 100.0,
+    "curvature": 0.1,
+    "lipschitz": 1.0,
+    "smoothness": 0.25,
+    "weight": 1.0,
+    "clip": 2.0,
+    "tolerance": 1e-6,
+    "threshold_scale": 1.0,
+    "query_scale": 9.0,
+    "tests": 30.0,
+    "shared_noise": 0.0,
+    "regularised": 0.0,
+    "redraw": 0.0,
+    "printed": 0.0,
 }
 """The numbers of a sparse vector test, but for its cap."""
 
