@@ -45,7 +45,9 @@ class Work:
         for objective, theta in self.losses:
             np.minimum(objective.row_losses(theta), 2.0).mean()
         for evaluator, thetas, duals in self.evaluations:
-            evaluator.evaluate(thetas, duals)
+            [part.row_losses(theta).mean() for part, theta in zip(evaluator._parts, thetas, strict=True)]
+            evaluator.test_errors(thetas)
+            np.linalg.norm(thetas - thetas.mean(axis=0)), np.linalg.norm(duals.sum(axis=0))
 
 
 @contextmanager

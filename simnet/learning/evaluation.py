@@ -38,22 +38,26 @@ class Evaluation:
 
 
 class Evaluator:
-    """Evaluates the models of agents that hold `parts`, against one test set."""
+    """Evaluates the models of agents that hold `parts`, against one test set.
+
+    It remembers the last models: an agent that skipped its round has the same one, and the same loss and error.
+    """
 
     def __init__(self, parts: Sequence[LocalObjective], test_X: Matrix, test_y: Vector) -> None:
         if test_X.shape[0] == 0:
             raise DataError("the test set is empty: leave at least one row for it")
         self._parts = parts
         self._test = fold_labels(test_X, test_y)
+        self._last: Models = np.full((len(parts), test_X.shape[1]), np.nan)
+        self._losses, self._errors = np.zeros(len(parts)), np.zeros(len(parts))
 
     def evaluate(self, thetas: Models, duals: Models | None = None) -> Evaluation:
         """All measures, for one model an agent."""
-        losses = np.array([part.row_losses(theta).mean() for part, theta in zip(self._parts, thetas, strict=True)])
+        losses, errors = self._figures(thetas)
         weights = np.array([part.weight for part in self._parts])
         regularisers = np.array([part.regulariser for part in self._parts])
         norms = np.einsum("nd,nd->n", thetas, thetas)
         apart = thetas - thetas.mean(axis=0)
-        errors = self.test_errors(thetas)
         return Evaluation(
             train_loss=float(losses.mean()),
             test_error=float(errors.mean()),
@@ -63,6 +67,17 @@ class Evaluator:
             agent_train_loss=losses,
             agent_test_error=errors,
         )
+
+    def _figures(self, thetas: Models) -> tuple[Vector, Vector]:
+        """Train loss and test error of each model; only of those that changed they are computed."""
+        if thetas.shape != self._last.shape:
+            raise DataError(f"{len(self._last)} agents need as many models, not an array of shape {thetas.shape}")
+        moved = np.flatnonzero((thetas != self._last).any(axis=1))
+        for agent in moved:
+            self._losses[agent] = self._parts[agent].row_losses(thetas[agent]).mean()
+        self._errors[moved] = self.test_errors(thetas[moved])
+        self._last[moved] = thetas[moved]
+        return self._losses.copy(), self._errors.copy()
 
     def test_errors(self, thetas: Models) -> Vector:
         """Each model's share of errors on the test set."""

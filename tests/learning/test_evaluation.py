@@ -105,3 +105,16 @@ def test_there_must_be_a_model_for_every_agent():
 def test_an_empty_test_set_is_refused():
     with pytest.raises(DataError, match="the test set is empty"):
         evaluator(np.empty((0, 2)), np.empty(0))
+
+
+def test_a_model_that_stayed_is_not_measured_again_and_one_that_moved_is():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(60, 4)), np.sign(rng.normal(size=60))
+    parts = [LocalObjective(X[:30], y[:30], LOGISTIC, 0.1), LocalObjective(X[30:], y[30:], LOGISTIC, 0.1)]
+    evaluator = Evaluator(parts, X, y)
+    thetas = rng.normal(size=(2, 4))
+    for step in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0), (1.0, 1.0)):
+        thetas = thetas + np.array(step)[:, None]
+        found, fresh = evaluator.evaluate(thetas), Evaluator(parts, X, y).evaluate(thetas)
+        assert np.array_equal(found.agent_train_loss, fresh.agent_train_loss)
+        assert np.array_equal(found.agent_test_error, fresh.agent_test_error)
