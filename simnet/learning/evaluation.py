@@ -73,7 +73,7 @@ class Evaluator:
         if thetas.shape != self._last.shape:
             raise DataError(f"{len(self._last)} agents need as many models, not an array of shape {thetas.shape}")
         moved = np.flatnonzero((thetas != self._last).any(axis=1))
-        for agent in moved:
+        for agent in moved.tolist():
             self._losses[agent] = self._parts[agent].row_losses(thetas[agent]).mean()
         self._errors[moved] = self.test_errors(thetas[moved])
         self._last[moved] = thetas[moved]
