@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 
-# Okabe and Ito's palette: told apart by colour-blind readers, and in print.
-COLOURS = {
-    "admm": "#000000",
-    "pp-admm": "#0072B2",
-    "ipp-admm": "#D55E00",
-    "m-admm": "#009E73",
-    "r-admm": "#CC79A7",
-    "dvp": "#56B4E9",
-    "pvp": "#E69F00",
-    "pdml": "#8C6BB1",
-    "dp-admm": "#7F7F7F",
-    "dp-acc-admm": "#B8860B",
-}
+from simnet.report.palette import METHODS as COLOURS
+
+__all__ = ["COLOURS", "style"]
 
 
 def style() -> None:
