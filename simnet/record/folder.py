@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Self
 from simnet.errors import LogError, SimnetError
 from simnet.record.environment import environment
 from simnet.record.formats import csv_text, json_text
-from simnet.record.partial import PartialFolder
+from simnet.record.partial import PartialFolder, hold_interrupts, release_interrupts
 
 __all__ = ["LOG", "RunFolder", "environment", "find_log", "load_summary", "slug"]
 
@@ -35,13 +35,23 @@ class RunFolder:
         self._parent = Path(out) / slug(name)
 
     def __enter__(self) -> Self:
-        with _sentences(self._parent):
-            self._partial = PartialFolder(self._parent)
-            try:
-                self.log = _LogFile(self._partial.path / LOG)
-            except BaseException:
-                self._partial.vanish()
-                raise
+        held = hold_interrupts()
+        try:
+            with _sentences(self._parent):
+                self._partial = PartialFolder(self._parent)
+                try:
+                    self.log = _LogFile(self._partial.path / LOG)
+                except BaseException:
+                    self._partial.vanish()
+                    raise
+        except BaseException:
+            release_interrupts(held)
+            raise
+        try:
+            release_interrupts(held)  # a Ctrl-C that came meanwhile is raised here, and nothing is called after it
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def commit(
@@ -74,9 +84,11 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        held = hold_interrupts()
         with suppress(OSError):
             self.log.close()
         self._partial.vanish()
+        release_interrupts(held)
 
 
 class _LogFile(io.BufferedWriter):

@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -66,6 +67,19 @@ class PartialFolder:
         for folder in self._made:
             with suppress(OSError):
                 folder.rmdir()
+
+
+def hold_interrupts() -> set[int] | None:
+    """Let Ctrl-C wait while a folder is made or removed; what `release_interrupts` needs to undo it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        return None
+    return set(signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}))
+
+
+def release_interrupts(held: set[int] | None) -> None:
+    """Let Ctrl-C through again; one that came meanwhile is raised here."""
+    if held is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _make(folder: Path) -> list[Path]:
