@@ -7,13 +7,17 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test lint format docs figure figures studies clean
+.PHONY: run test explore lint format docs figure figures studies clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The same tests with new random examples of every law, more of them.
+explore: .venv/installed-dev
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

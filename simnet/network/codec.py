@@ -27,6 +27,9 @@ LONGEST = 2**24
 FARTHEST = 1e300
 """The range of the codecs that calculate: products and sums of such numbers stay finite."""
 
+TINIEST = float(np.finfo(np.float64).tiny)
+"""The least scale with all its digits: a part whose scale would be smaller is sent as 0."""
+
 _FLOAT, _STEP, _SHORT, _COUNT = (np.dtype(name) for name in ("<f8", "i1", "<u2", "<u4"))
 
 
@@ -138,8 +141,9 @@ class Int8(Codec):
         part = np.clip(part, -FARTHEST, FARTHEST)
         uniforms = self._rng.random(len(part))
         scale = np.abs(part).max(initial=0.0) / 127
-        # A scale of 0, from numbers that are 0 or next to it, has no quotient.
-        steps = np.floor(part / scale + uniforms) if scale > 0 else np.zeros(len(part))
+        if scale < TINIEST:  # subnormal: it has lost its digits, and at 0 there is no quotient
+            scale = 0.0
+        steps = np.floor(part / scale + uniforms) if scale else np.zeros(len(part))
         return pack("<d", scale) + np.clip(steps, -127, 127).astype(_STEP).tobytes()
 
     def read(self, source: Reader, length: int) -> Vector:

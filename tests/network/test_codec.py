@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from simnet.errors import FrameError, ScenarioError
-from simnet.network.codec import CODECS, LONGEST
+from simnet.network.codec import CODECS, LONGEST, TINIEST
 from simnet.streams import Streams
 
 numbers = st.floats(-1e6, 1e6)
@@ -88,7 +88,14 @@ def test_int8_is_never_off_by_more_than_a_step(values, seed):
     codec = make("int8", seed)
     (decoded,) = codec.decode(codec.encode([np.array(values)]))
     step = max(map(abs, values)) / 127
-    assert (np.abs(decoded - values) <= step * (1 + 1e-9)).all()
+    assert (np.abs(decoded - values) <= step * (1 + 1e-9) + 127 * TINIEST).all()
+
+
+@given(st.lists(st.floats(-126 * TINIEST, 126 * TINIEST), min_size=1, max_size=30))
+def test_int8_sends_numbers_too_small_for_a_scale_as_nothing(values):
+    codec = make("int8")
+    (decoded,) = codec.decode(codec.encode([np.array(values)]))
+    assert not decoded.any()
 
 
 def test_int8_is_right_on_average():
