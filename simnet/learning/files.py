@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,18 @@ def read(
     `label` names or counts the label column of a CSV file (default: the last). Of the two values that labels have,
     `positive` becomes +1 (default: the larger). `features` is the number of columns: LIBSVM text does not state it,
     and a test file may lack the last columns of its training file.
+
+    The runs of a study share their data, and reading text takes longer than most of them: the last few files stay in
+    memory, for as long as they do not change.
     """
+    stamp = path.stat()
+    return _read(path, (stamp.st_mtime_ns, stamp.st_size), label, positive, features)
+
+
+@lru_cache(maxsize=4)
+def _read(
+    path: Path, stamp: tuple[int, int], label: str | int | None, positive: object | None, features: int | None
+) -> Dataset:
     suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in readers.OPENERS]
     suffix = suffixes[-1] if suffixes else ""
     if label is not None and suffix != ".csv":

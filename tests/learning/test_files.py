@@ -149,3 +149,11 @@ def test_the_benchmark_files_have_their_known_shapes_and_shares(name, rows, feat
     data = read(path)
     assert (data.name, data.rows, data.features) == (name, rows, features)
     assert (data.y > 0).mean() == pytest.approx(positive, abs=5e-5)
+
+
+def test_a_file_that_changes_between_two_runs_is_read_again(tmp_path):
+    path = touch(tmp_path / "grows.csv", "1,0,1\n0,1,2\n")
+    first = read(path)
+    assert read(path) is first
+    touch(path, "1,0,1\n0,1,2\n5,5,1\n")
+    assert read(path).rows == 3
