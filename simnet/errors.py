@@ -29,3 +29,7 @@ class LogError(SimnetError, ValueError):
 
 class FrameError(SimnetError, ValueError):
     """Bytes that are not a valid frame: too short, wrong version, failed checksum."""
+
+
+class LiveError(SimnetError, RuntimeError):
+    """A live run cannot start or go on: an address, a certificate or a peer is not as it must be."""

@@ -1,0 +1,234 @@
+"""The channel: frames between one agent and its neighbours, each once and in order, from nobody else.
+
+Over TCP with mutual TLS 1.3 (`certificates`). An agent listens, and dials each neighbour (`reception`, `link`). A frame
+is numbered, kept until the neighbour's channel has acknowledged it, and written again after a reconnection (`outbox`);
+the neighbour lets in each number once (`inbox`). Whatever else arrives is refused, counted and reported, and costs its
+sender the connection, never the agent its life.
+
+Crashes. A process that restarts comes back with a higher `incarnation`. Three things then decide what is lost:
+
+- What others sent to it. By default a frame is acknowledged when `on_frame` has returned, so what the crashed process
+  had taken but not saved is lost. With `keep=True` it is acknowledged when `confirm` is called: save `seen` in the
+  checkpoint, `confirm` it when the checkpoint is safe, and give it to the new process, and every frame takes effect
+  once.
+- What it had yet to send. `pending` is what nobody has acknowledged; saved in the checkpoint, the new process can
+  `send` it again. A neighbour that had received it gets it twice, since the new incarnation numbers anew: tell by
+  sender and round.
+- What others still wait to send it is theirs to keep, and comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from ipaddress import ip_address
+from typing import Protocol
+
+from simnet.errors import FrameError, LiveError
+from simnet.live.certificates import Certificates
+from simnet.live.envelope import run_id
+from simnet.live.inbox import Inbox
+from simnet.live.limits import Limits
+from simnet.live.link import Link
+from simnet.live.reception import Reception
+from simnet.live.refusal import Reason, Refused
+from simnet.live.speaker import Speaker
+from simnet.network import frame
+
+
+class Channel(Protocol):
+    """What an engine needs of a channel."""
+
+    @property
+    def refusals(self) -> Mapping[str, int]:
+        """How often something was refused, by reason."""
+        ...
+
+    async def start(self) -> None:
+        """Listen, and dial the neighbours in the background."""
+        ...
+
+    def send(self, peer: int, frame: bytes) -> None:
+        """Queue a frame for a neighbour."""
+        ...
+
+    async def drain(self, timeout: float) -> bool:
+        """Wait until everything that was queued has been acknowledged; False if time ran out first."""
+        ...
+
+    async def close(self) -> None:
+        """End all connections; what was not acknowledged is not sent any more."""
+        ...
+
+
+class SecureChannel:
+    """One agent's channel to its neighbours, inside a running event loop.
+
+    `peers` says where each neighbour listens; it is looked up at every attempt to dial. `tls=None` is for loopback
+    only. `on_frame(peer, frame)` gets each frame; a `FrameError` that it raises refuses the frame. `on_refusal(peer,
+    reason)` hears of all that was refused, with the neighbour if it is known who it was. `on_state(peer, up)` hears
+    whether frames can leave for a neighbour. `on_overflow(peer, frame)` gets each frame that had to be dropped, unsent,
+    because too many were waiting for a neighbour (`Limits.outbox_bytes`).
+    """
+
+    def __init__(
+        self,
+        me: int,
+        listen: tuple[str, int],
+        peers: Mapping[int, tuple[str, int]],
+        tls: Certificates | None,
+        run: str,
+        incarnation: int,
+        on_frame: Callable[[int, bytes], None],
+        on_refusal: Callable[[int | None, str], None],
+        on_state: Callable[[int, bool], None],
+        *,
+        on_overflow: Callable[[int, bytes], None] | None = None,
+        seen: Mapping[int, tuple[int, int]] | None = None,
+        keep: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        _check_addresses(me, listen, peers, tls)
+        self._listen = listen
+        self._limits = limits or Limits()
+        self._on_frame = on_frame
+        self._on_refusal = on_refusal
+        self._on_overflow = on_overflow
+        self._refusals: Counter[str] = Counter()
+        self._inboxes = {peer: Inbox(*(seen or {}).get(peer, (0, 0))) for peer in peers}
+        self._progress = asyncio.Event()
+        speaker = Speaker(run_id(run), me, incarnation)
+        client, server = (tls.client(), tls.server()) if tls is not None else (None, None)
+        self._links = {
+            peer: Link(
+                speaker,
+                peer,
+                peers,
+                client,
+                self._inboxes[peer],
+                self._limits,
+                self._refuse,
+                on_state,
+                self._progress.set,
+            )
+            for peer in peers
+        }
+        self._reception = Reception(
+            speaker,
+            self._inboxes,
+            server,
+            self._limits,
+            keep,
+            self._hand_over,
+            self._refuse,
+            lambda peer: self._links[peer].rouse(),
+        )
+        self._dialling: list[asyncio.Task[None]] = []
+
+    @property
+    def refusals(self) -> Mapping[str, int]:
+        """How often something was refused, by reason (`simnet.live.refusal`)."""
+        return self._refusals
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where the channel listens, once it has started; port 0 has become a real one."""
+        return self._reception.address
+
+    @property
+    def seen(self) -> dict[int, tuple[int, int]]:
+        """What has been taken from each neighbour: its incarnation and its last number."""
+        return {peer: inbox.seen for peer, inbox in self._inboxes.items()}
+
+    @property
+    def pending(self) -> dict[int, tuple[bytes, ...]]:
+        """The frames that each neighbour has not acknowledged, in order."""
+        return {peer: link.outbox.pending for peer, link in self._links.items()}
+
+    async def start(self) -> None:
+        """Listen, and dial the neighbours in the background."""
+        await self._reception.open(*self._listen)
+        self._dialling = [asyncio.create_task(link.keep()) for link in self._links.values()]
+
+    def send(self, peer: int, frame: bytes) -> None:
+        """Queue a frame for a neighbour; frames arrive in the order of their sending."""
+        if peer not in self._links:
+            raise LiveError(
+                f"agent {peer} is no neighbour: frames go to {', '.join(map(str, self._links)) or 'nobody'}"
+            )
+        if len(frame) > self._limits.frame_bytes:
+            raise FrameError(
+                f"a frame of {len(frame)} bytes is too long for the channel: {self._limits.frame_bytes} at most"
+            )
+        link = self._links[peer]
+        dropped = link.outbox.put(frame)
+        link.push()
+        if self._on_overflow is not None:
+            for old in dropped:
+                self._on_overflow(peer, old)
+
+    def confirm(self, seen: Mapping[int, tuple[int, int]]) -> None:
+        """What `seen` was when a checkpoint was made is safe: neighbours may forget it. Only needed with `keep`."""
+        for peer, (incarnation, sequence) in seen.items():
+            if self._inboxes[peer].confirm(incarnation, sequence):
+                self._reception.confirm(peer)
+
+    async def drain(self, timeout: float) -> bool:
+        """Wait until everything that was queued has been acknowledged; False if time ran out first."""
+        try:
+            async with asyncio.timeout(timeout):
+                while not all(link.outbox.empty for link in self._links.values()):
+                    self._progress.clear()
+                    await self._progress.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def close(self) -> None:
+        """End all connections; what was not acknowledged is not sent any more."""
+        for task in self._dialling:
+            task.cancel()
+        await asyncio.gather(self._reception.close(), *self._dialling, return_exceptions=True)
+
+    def _hand_over(self, peer: int, content: bytes) -> None:
+        """A frame in an envelope in order: it has been taken, and if it is no good another copy would be no better."""
+        try:
+            sender = frame.decode(content).sender
+            if sender != peer:
+                raise Refused(Reason.IMPOSTOR, f"agent {peer} sent a frame of agent {sender}")
+            self._on_frame(peer, content)
+        except Refused as refused:
+            self._refuse(peer, refused.reason)
+        except FrameError:
+            self._refuse(peer, Reason.UNUSABLE)
+
+    def _refuse(self, peer: int | None, reason: Reason) -> None:
+        self._refusals[reason.value] += 1
+        self._on_refusal(peer, reason.value)
+
+
+def _check_addresses(
+    me: int, listen: tuple[str, int], peers: Mapping[int, tuple[str, int]], tls: Certificates | None
+) -> None:
+    if not listen[0]:
+        raise LiveError(f"agent {me} needs an address to listen on: 127.0.0.1, or 0.0.0.0 for every network")
+    if me in peers:
+        raise LiveError(f"agent {me} is among its own peers: name its neighbours only")
+    if tls is not None and tls.agent != me:
+        raise LiveError(f"{tls.certificate} is agent {tls.agent}'s: agent {me} needs its own certificate")
+    exposed = next((host for host, _ in (listen, *peers.values()) if not _is_loopback(host)), None)
+    if tls is None and exposed is not None:
+        raise LiveError(
+            f"agent {me} would speak without TLS at {exposed}: only loopback goes without, "
+            "make certificates with `simnet live init`"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,139 @@
+"""The envelope: what a frame travels in between two live agents.
+
+Little-endian, 48 bytes of header, then the content:
+
+    offset  bytes  field
+         0      2  magic, the letters "sE"
+         2      1  version, 1
+         3      1  kind: 1 hello, 2 data, 3 acknowledgement, 4 receipt
+         4     16  run: the first 16 bytes of the SHA-256 of the run's name
+        20      4  sender
+        24      8  incarnation of the sender's process
+        32      8  sequence number
+        40      4  length of the content; only data has any
+        44      4  CRC-32 (as in zlib) of the 44 bytes before it and of the content
+        48      …  content: a frame (`simnet.network.frame`)
+
+Nothing here reads or writes. `head` judges the header alone, so that a reader knows what is announced before it makes
+room for it. The checksum finds damage; it does not stop a forger, TLS does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from hashlib import sha256
+from struct import Struct
+from zlib import crc32
+
+from simnet.live.refusal import Reason, Refused
+
+MAGIC = b"sE"
+VERSION = 1
+
+_FIELDS = Struct("<2sBB16sIQQI")
+_CHECKSUM = Struct("<I")
+
+HEADER_BYTES = _FIELDS.size + _CHECKSUM.size
+
+
+class Kind(IntEnum):
+    """What an envelope is for."""
+
+    HELLO = 1
+    """The first in either direction; `sequence` is the last number that the dialler has no more, that the other has."""
+    DATA = 2
+    """A frame, under the next number."""
+    ACK = 3
+    """All up to `sequence` may be forgotten by its sender."""
+    RECEIPT = 4
+    """All up to `sequence` has arrived, but would be needed again after a crash of the receiver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An envelope that passed all checks of form."""
+
+    kind: Kind
+    run: bytes
+    sender: int
+    incarnation: int
+    sequence: int
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header that is one, as far as can be known without the content."""
+
+    kind: Kind
+    run: bytes
+    sender: int
+    incarnation: int
+    sequence: int
+    length: int
+    checksum: int
+    running: int
+    """The checksum so far; the content's bytes continue it."""
+
+
+def run_id(name: str) -> bytes:
+    """A run's name as the envelope has it."""
+    return sha256(name.encode()).digest()[:16]
+
+
+def encode(envelope: Envelope) -> bytes:
+    """The bytes of an envelope; numbers fit into their fields."""
+    content = envelope.content
+    fields = _FIELDS.pack(
+        MAGIC,
+        VERSION,
+        envelope.kind,
+        envelope.run,
+        envelope.sender,
+        envelope.incarnation,
+        envelope.sequence,
+        len(content),
+    )
+    return b"".join((fields, _CHECKSUM.pack(crc32(content, crc32(fields))), content))
+
+
+def head(data: bytes, limit: int) -> Header:
+    """The header that these 48 bytes are, if it announces at most `limit` bytes."""
+    magic, version, kind, run, sender, incarnation, sequence, length = _FIELDS.unpack_from(data)
+    if magic != MAGIC:
+        raise Refused(Reason.MALFORMED, f"an envelope begins with {MAGIC!r}, this one with {magic!r}")
+    if version != VERSION:
+        raise Refused(Reason.VERSION, f"envelope version {version} is unknown, this is version {VERSION}")
+    if kind not in _KINDS:
+        raise Refused(Reason.MALFORMED, f"envelope kind {kind} is unknown")
+    if length > limit:
+        raise Refused(Reason.OVERSIZED, f"an envelope holds at most {limit} bytes here, this one announces {length}")
+    if length and kind != Kind.DATA:
+        raise Refused(Reason.MALFORMED, f"only data has content, this {_KINDS[kind].name} announces {length} bytes")
+    (checksum,) = _CHECKSUM.unpack_from(data, _FIELDS.size)
+    running = crc32(data[: _FIELDS.size])
+    return Header(_KINDS[kind], run, sender, incarnation, sequence, length, checksum, running)
+
+
+def seal(header: Header, content: bytes) -> Envelope:
+    """The whole envelope, now that its content is there."""
+    if crc32(content, header.running) != header.checksum:
+        raise Refused(Reason.CHECKSUM, "the checksum does not match: the envelope was damaged on its way")
+    return Envelope(header.kind, header.run, header.sender, header.incarnation, header.sequence, content)
+
+
+def decode(data: bytes, limit: int) -> Envelope:
+    """The envelope that these bytes are, no more and no less."""
+    if len(data) < HEADER_BYTES:
+        raise Refused(Reason.TRUNCATED, f"an envelope has at least {HEADER_BYTES} bytes, this one has {len(data)}")
+    header = head(data[:HEADER_BYTES], limit)
+    content = data[HEADER_BYTES:]
+    if len(content) < header.length:
+        raise Refused(Reason.TRUNCATED, f"a content of {header.length} bytes is announced, {len(content)} follow")
+    if len(content) > header.length:
+        raise Refused(Reason.MALFORMED, f"a content of {header.length} bytes is announced, {len(content)} follow")
+    return seal(header, content)
+
+
+_KINDS = {int(kind): kind for kind in Kind}

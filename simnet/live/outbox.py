@@ -1,0 +1,108 @@
+"""What one agent still owes one peer: numbered, in order, kept until acknowledged. No I/O.
+
+A frame gets its number when it is first written to a connection. Frames that were written stay until the peer
+acknowledges them and are written again after a reconnection, from where the peer says it stands. Frames that were never
+written wait; when they take more room than allowed the oldest are dropped, and since these have no number yet the peer
+sees no gap, and nothing that was dropped can have arrived. Under barrier pacing nobody gets more than a round ahead of
+a neighbour, so a few frames wait at most and none is dropped; under the other pacings a newer value supersedes an older
+one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+
+from simnet.live.refusal import Reason, Refused
+
+OVERHEAD = 128
+"""What an empty frame counts for: Python's objects around it take about this much."""
+
+
+class Outbox:
+    """Frames for one peer: `waiting`, then written and unacknowledged, then forgotten."""
+
+    def __init__(self, window: int, room: int) -> None:
+        self._window = window
+        self._room = room
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._written: deque[bytes] = deque()
+        self._written_bytes = 0
+        self.acknowledged = 0
+        """The last number that the peer needs no more."""
+        self._received = 0
+        self._cursor = 0
+        """The last number written on the present connection."""
+
+    @property
+    def last(self) -> int:
+        """The last number ever written."""
+        return self.acknowledged + len(self._written)
+
+    @property
+    def pending(self) -> tuple[bytes, ...]:
+        """All that is not acknowledged, in order."""
+        return (*self._written, *self._waiting)
+
+    @property
+    def empty(self) -> bool:
+        """Whether everything has been acknowledged."""
+        return not self._written and not self._waiting
+
+    @property
+    def unheard(self) -> bool:
+        """Whether something was written on this connection that the peer has not said to have received."""
+        return self._cursor > self._received
+
+    def put(self, frame: bytes) -> list[bytes]:
+        """Queue a frame; the frames that had to go to make room for it, oldest first."""
+        self._waiting.append(frame)
+        self._waiting_bytes += len(frame) + OVERHEAD
+        dropped = []
+        while self._waiting_bytes > self._room and len(self._waiting) > 1:
+            oldest = self._waiting.popleft()
+            self._waiting_bytes -= len(oldest) + OVERHEAD
+            dropped.append(oldest)
+        return dropped
+
+    def resume(self, received: int) -> None:
+        """A new connection, and the peer says what it has: go on after that."""
+        self._check(received, self.last)
+        self._received = self._cursor = received
+
+    def next(self) -> tuple[int, bytes] | None:
+        """The next number and frame to write, if there is one and the window is open."""
+        if self._cursor < self.last:
+            self._cursor += 1
+            return self._cursor, self._written[self._cursor - self.acknowledged - 1]
+        if not self._waiting or (self._written_bytes >= self._window):
+            return None
+        frame = self._waiting.popleft()
+        self._waiting_bytes -= len(frame) + OVERHEAD
+        self._written.append(frame)
+        self._written_bytes += len(frame) + OVERHEAD
+        self._cursor += 1
+        return self._cursor, frame
+
+    def receipt(self, sequence: int) -> None:
+        """The peer has received all up to `sequence`."""
+        self._check(sequence, self._cursor)
+        self._received = max(self._received, sequence)
+
+    def acknowledge(self, sequence: int) -> None:
+        """The peer needs nothing up to `sequence` again."""
+        self.receipt(sequence)
+        done = sequence - self.acknowledged
+        for frame in islice(self._written, done):
+            self._written_bytes -= len(frame) + OVERHEAD
+        for _ in range(done):
+            self._written.popleft()
+        self.acknowledged = sequence
+
+    def _check(self, sequence: int, most: int) -> None:
+        if not self.acknowledged <= sequence <= most:
+            raise Refused(
+                Reason.MALFORMED,
+                f"the peer speaks of number {sequence}, it can have got {self.acknowledged} to {most}",
+            )

@@ -1,0 +1,125 @@
+"""A connection that carries envelopes: made, accepted, read against the clock, closed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from dataclasses import dataclass
+
+from simnet.live import envelope
+from simnet.live.envelope import Envelope
+from simnet.live.refusal import Reason, Refused
+
+FAREWELL = 1.0
+"""Seconds for the last bytes to leave when a connection is closed in peace."""
+_READ_AHEAD = 1 << 16
+_HOSTNAME_MISMATCH = 62
+"""OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH: the certificate is good, and another's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One TCP connection, with or without TLS on it."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    @property
+    def certificate(self) -> dict[str, object]:
+        """The other end's certificate, checked by TLS; empty without TLS."""
+        tls: ssl.SSLObject | None = self.writer.get_extra_info("ssl_object")
+        return dict(tls.getpeercert() or {}) if tls is not None else {}
+
+    def write(self, item: Envelope) -> None:
+        """Queue an envelope; how much may be queued is for the caller to bound."""
+        if not self.writer.is_closing():
+            self.writer.write(envelope.encode(item))
+
+    async def flush(self, patience: float) -> None:
+        """Wait until the other end has taken nearly all that was written."""
+        try:
+            async with asyncio.timeout(patience):
+                await self.writer.drain()
+        except TimeoutError:
+            raise Refused(Reason.SLOW, f"what was written {patience} s ago has not been read") from None
+
+    async def receive(self, limit: int, patience: float) -> Envelope | None:
+        """The next envelope, or None if the connection ended between two.
+
+        The wait for the first byte is not bounded, from there on an envelope has `patience` seconds. Its content is
+        read after its header has been judged, and takes room only as it comes.
+        """
+        try:
+            first = await self.reader.readexactly(1)
+        except (asyncio.IncompleteReadError, OSError):
+            return None
+        try:
+            async with asyncio.timeout(patience):
+                header = envelope.head(first + await self.reader.readexactly(envelope.HEADER_BYTES - 1), limit)
+                content = await self.reader.readexactly(header.length)
+        except (asyncio.IncompleteReadError, OSError) as error:
+            if isinstance(error, TimeoutError):
+                raise Refused(Reason.SLOW, f"an envelope was not complete after {patience} s") from None
+            raise Refused(Reason.TRUNCATED, "the connection ended in the middle of an envelope") from None
+        return envelope.seal(header, content)
+
+    async def close(self) -> None:
+        """End in peace: what was written leaves first, for a moment at most."""
+        self.writer.close()
+        with contextlib.suppress(OSError):
+            async with asyncio.timeout(FAREWELL):
+                await self.writer.wait_closed()
+        self.abort()
+
+    def abort(self) -> None:
+        """End at once."""
+        self.writer.transport.abort()
+
+
+async def dial(address: tuple[str, int], tls: ssl.SSLContext | None, name: str) -> Stream:
+    """A connection to whoever proves to be `name`."""
+    host, port = address
+    try:
+        reader, writer = await asyncio.open_connection(
+            host,
+            port,
+            limit=_READ_AHEAD,
+            ssl=tls,
+            server_hostname=None if tls is None else name,
+            ssl_shutdown_timeout=None if tls is None else FAREWELL,
+        )
+    except ssl.SSLError as error:
+        raise Refused(_judge(error), f"TLS refused the other end: {error.reason}") from None
+    return _prompt(Stream(reader, writer))
+
+
+async def accept(sock: socket.socket, tls: ssl.SSLContext | None) -> Stream:
+    """The connection behind an accepted socket, once TLS is satisfied with it."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=_READ_AHEAD)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    try:
+        transport, _ = await loop.connect_accepted_socket(
+            lambda: protocol, sock, ssl=tls, ssl_shutdown_timeout=None if tls is None else FAREWELL
+        )
+    except ssl.SSLError as error:
+        raise Refused(_judge(error), f"TLS refused the other end: {error.reason}") from None
+    except OSError:
+        raise Refused(Reason.HANDSHAKE, "the connection ended before TLS was satisfied") from None
+    return _prompt(Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop)))
+
+
+def _judge(error: ssl.SSLError) -> Reason:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return Reason.IMPOSTOR if error.verify_code == _HOSTNAME_MISMATCH else Reason.STRANGER
+    return Reason.STRANGER if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else Reason.HANDSHAKE
+
+
+def _prompt(stream: Stream) -> Stream:
+    """Small envelopes leave at once: an acknowledgement must not wait for more to come."""
+    sock: socket.socket | None = stream.writer.get_extra_info("socket")
+    if sock is not None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return stream
