@@ -16,8 +16,8 @@ from simnet.algorithms.pdml import PdmlPeer
 from simnet.algorithms.peer import Peer
 from simnet.algorithms.plans import Budgeting
 from simnet.algorithms.pp_admm import Perturbation, PpAdmmPeer
-from simnet.algorithms.r_admm import RAdmmPeer, odd_steps
-from simnet.algorithms.schedules import Schedule, Scheduled, dual_step, penalties
+from simnet.algorithms.r_admm import RAdmmPeer
+from simnet.algorithms.schedules import Schedule, Scheduled, dual_steps, penalties
 from simnet.algorithms.standing import Standing
 from simnet.learning.datasets import Matrix
 from simnet.learning.graph import fused
@@ -96,9 +96,8 @@ def _scheduled(
 ) -> Peer:
     rng = Streams(scenario.seed).generator("noise", agent)
     etas = penalties(spec, agent, scenario.rounds)
+    duals = build_duals(spec, objective.features, standing.degree, dual_steps(spec, agent))
     if isinstance(spec, RAdmm):
-        steps = odd_steps(spec.eta, spec.penalty_growth)
-        duals = build_duals(spec, objective.features, standing.degree, steps)
         gammas = [spec.gamma * spec.penalty_growth**t for t in range(scenario.rounds)]
         return RAdmmPeer(
             objective,
@@ -109,7 +108,6 @@ def _scheduled(
             rng=rng,
             duals=duals,
         )
-    duals = build_duals(spec, objective.features, standing.degree, constant(dual_step(spec)))
     kind = PvpPeer if isinstance(spec, Pvp) else MAdmmPeer
     return kind(objective, degree=standing.degree, penalties=etas, schedule=plan, rng=rng, duals=duals)
 

@@ -1,11 +1,15 @@
 """M-ADMM, and DVP and PVP that came before it.
 
 Zhang, Khalili, Liu, "Improving the Privacy and Accuracy of ADMM-Based Distributed Algorithms" (ICML 2018), equations
-(10), (11) and (24): the penalty η_i(t) is the agent's own and may grow, the dual step θ is fixed, and noise of density
-∝ exp(−α_i(t)|n|) goes inside the penalty:
+(10), (11) and (24): the penalty η_i(t) is the agent's own and may grow, the dual step is another number, and noise of
+density ∝ exp(−α_i(t)|n|) goes inside the penalty:
 
     θ_i ← argmin f_i(θ) + 2λ_i·θ + η_i(t) Σ_j |θ + n − ½(θ_i + θ_j)|²
     λ_i ← λ_i + (θ_dual/2) Σ_j (θ_i − θ_j)
+
+The analysis has one θ_dual; the experiments also let it change over rounds and differ between agents, as here. Privacy
+does not depend on it: λ_i is computed from what was released. The fixed point does: with constant steps of their own
+Σ λ_i/θ_dual,i is what stays zero, so the models agree on the minimiser of Σ f_i/θ_dual,i.
 
 Expanded, the noise is the linear term 2η_i(t)V n·θ. With η_i(t) = θ_dual that is the dual variable perturbation of
 Zhang and Zhu (IEEE TIFS 2017), 2(λ_i + ηVn)·θ; their primal variable perturbation adds n to the minimiser instead.

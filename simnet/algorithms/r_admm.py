@@ -20,7 +20,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from simnet.algorithms.duals import Duals
-from simnet.algorithms.duals import Schedule as Steps
 from simnet.algorithms.m_admm import ScheduledPeer
 from simnet.algorithms.peer import Known, Parts, Proposal, Vector
 from simnet.algorithms.schedules import Schedule
@@ -29,11 +28,6 @@ from simnet.privacy.ledger import Charge
 
 RECYCLED = Charge.of("recycled", {})
 """An even round's release: a function of what was released before."""
-
-
-def odd_steps(eta: float, growth: float) -> Steps:
-    """The dual step of each round: η(t) = η q^(t−1) in odd rounds, 0 in even ones."""
-    return lambda t: eta * growth ** (t - 1) if t % 2 else 0.0
 
 
 class RAdmmPeer(ScheduledPeer):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simnet.algorithms.duals import Schedule as Steps
 from simnet.algorithms.peer import Vector
 from simnet.algorithms.standing import Standing
 from simnet.errors import BudgetError, ScenarioError
@@ -88,14 +89,20 @@ def penalties(spec: Scheduled, agent: int, rounds: int) -> list[float]:
     return [first * growth**t for t in range(rounds)]
 
 
+def dual_steps(spec: Scheduled, agent: int) -> Steps:
+    """θ_i(t) of the dual update: η(t) but in M-ADMM, which has θ_i r^(t−1); r-admm's duals rest in even rounds."""
+    first, growth = spec.eta, getattr(spec, "penalty_growth", 1.0)
+    if isinstance(spec, MAdmm):
+        first = first if spec.dual_step is None else spec.dual_step
+        first = spec.agent_dual_step[agent] if spec.agent_dual_step else first
+        growth = spec.agent_dual_growth[agent] if spec.agent_dual_growth else spec.dual_growth
+    rest = data_every(spec)
+    return lambda t: first * growth ** (t - 1) if (t - 1) % rest == 0 else 0.0
+
+
 def data_every(spec: Scheduled) -> int:
     """How many rounds lie between two that touch the data: r-admm's even rounds do not."""
     return 2 if isinstance(spec, RAdmm) else 1
-
-
-def dual_step(spec: Scheduled) -> float:
-    """θ of the dual update."""
-    return spec.dual_step if isinstance(spec, MAdmm) and spec.dual_step is not None else spec.eta
 
 
 def _data_rounds(spec: Scheduled, standing: Standing, etas: Sequence[float]) -> tuple[Round, ...]:
@@ -108,7 +115,7 @@ def _data_rounds(spec: Scheduled, standing: Standing, etas: Sequence[float]) -> 
 
 
 def _check_lists(spec: Scheduled, agents: int) -> None:
-    for field in ("agent_eta", "agent_growth"):
+    for field in ("agent_eta", "agent_growth", "agent_dual_step", "agent_dual_growth"):
         values = getattr(spec, field, ())
         if values and len(values) != agents:
             raise ScenarioError(f"algorithm.{field}: {len(values)} values for {agents} agents; give one for each")
@@ -163,17 +170,22 @@ def _check_theorem(spec: Scheduled, agent: int, standing: Standing, etas: Sequen
     """What the papers' privacy theorems need: only then does their 1.4 c1 cover the Jacobian.
 
     M-ADMM, Algorithm 1: 2c1 < (m/C)(ρ/N + 2θV) at the dual step θ, and (which the proof uses and nobody says)
-    η_i(t) >= θ. R-ADMM, Algorithm 2: the same with η in place of θ. pvp perturbs the output and needs neither.
+    η_i(t) >= θ. It looks at one round at a time, so where θ varies that is θ_i(t). R-ADMM, Algorithm 2: the same with
+    η in place of θ. pvp perturbs the output and needs neither.
     """
     if isinstance(spec, Pvp):
         return
     least = min(etas)
-    if isinstance(spec, MAdmm) and least < dual_step(spec):
-        raise BudgetError(
-            f"agent {agent}'s penalty falls to {least:g}, and M-ADMM's theorem needs it at least as large as the dual "
-            f"step {dual_step(spec):g}; a smaller algorithm.dual_step would do"
-        )
-    problem = _problem(spec, standing, dual_step(spec) if isinstance(spec, MAdmm) else least)
+    if isinstance(spec, MAdmm):
+        step = dual_steps(spec, agent)
+        for t, eta in enumerate(etas, 1):
+            if eta < step(t):
+                raise BudgetError(
+                    f"agent {agent}'s penalty of round {t} is {eta:g}, and M-ADMM's theorem needs it at least as large "
+                    f"as the dual step {step(t):g}; a smaller algorithm.dual_step would do"
+                )
+        least = min(step(t) for t in range(1, len(etas) + 1))
+    problem = _problem(spec, standing, least)
     if not 2.0 * problem.smoothness < problem.rows / problem.weight * problem.curvature:
         raise BudgetError(
             f"agent {agent} has too few rows for {spec.name}'s theorem: 2 c1 = {2.0 * problem.smoothness:g} must be "

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from simnet.algorithms.pdml_plan import label_epsilon
 from simnet.algorithms.plans import Budgeting
-from simnet.algorithms.schedules import Schedule, Scheduled, dual_step, penalties
+from simnet.algorithms.schedules import Schedule, Scheduled, dual_steps, penalties
 from simnet.algorithms.standing import Standing
 from simnet.learning.losses import LOSSES
 from simnet.privacy.plan import Plan
@@ -48,7 +48,7 @@ def theory(
     if isinstance(spec, Dvp | Pvp | MAdmm):
         return _penalties(scenario, spec, standings, adjacency)
     if isinstance(spec, RAdmm):
-        return [*_recycling(spec, standings, adjacency), _jacobian(spec, standings, spec.eta)]
+        return [*_recycling(spec, standings, adjacency), _jacobian(spec, standings, [spec.eta] * len(standings))]
     if isinstance(spec, PpAdmm):
         return _sample_size(budgeting, features)
     if isinstance(spec, Pdml):
@@ -90,16 +90,13 @@ def recycling_margins(eta: float, gamma: float, adjacency: Square, steepest: flo
 def _penalties(
     scenario: Scenario, spec: Dvp | Pvp | MAdmm, standings: Sequence[Standing], adjacency: Square
 ) -> list[Finding]:
-    loss, step = LOSSES[spec.loss], dual_step(spec)
-    etas = [penalties(spec, agent, scenario.rounds) for agent in range(len(standings))]
+    agents, rounds = range(len(standings)), range(1, scenario.rounds + 1)
+    etas = [penalties(spec, agent, scenario.rounds) for agent in agents]
+    steps = [[dual_steps(spec, agent)(t) for t in rounds] for agent in agents]
     growth = min(b / a for own in etas for a, b in pairwise(own)) if scenario.rounds > 1 else 1.0
-    least = min(min(own) for own in etas)
-    delta = rate(
-        [own[0] for own in etas],
-        step,
-        adjacency,
-        spec.regulariser,
-        spec.loss_weight * loss.smoothness + spec.regulariser,
+    least, step = min(
+        ((eta, step) for own, theirs in zip(etas, steps, strict=True) for eta, step in zip(own, theirs, strict=True)),
+        key=lambda pair: pair[0] - pair[1],
     )
     found = [
         Finding(
@@ -112,22 +109,43 @@ def _penalties(
             "M-ADMM Theorem 3.1: η_i(t) >= θ",
             least >= step,
             least - step,
-            f"the smallest penalty is {least:.4g}, the dual step {step:.4g}",
+            f"where they are closest, the penalty is {least:.4g} and the dual step {step:.4g}",
         ),
-        Finding(
-            "M-ADMM equation (23): rate",
-            delta > 0.0,
-            delta,
-            f"without noise the distance to the optimum falls by a factor of at least 1 + {delta:.3g} a round",
-        ),
+        _one_step(steps) if len({step for own in steps for step in own}) > 1 else _rate(spec, etas, step, adjacency),
     ]
-    return found if isinstance(spec, Pvp) else [*found, _jacobian(spec, standings, step)]
+    return found if isinstance(spec, Pvp) else [*found, _jacobian(spec, standings, [min(own) for own in steps])]
 
 
-def _jacobian(spec: Scheduled, standings: Sequence[Standing], eta: float) -> Finding:
-    """What the privacy theorems of M-ADMM and R-ADMM need for their 1.4 c1."""
+def _rate(spec: Scheduled, etas: Sequence[Sequence[float]], step: float, adjacency: Square) -> Finding:
+    steepest = spec.loss_weight * LOSSES[spec.loss].smoothness + spec.regulariser
+    delta = rate([own[0] for own in etas], step, adjacency, spec.regulariser, steepest)
+    return Finding(
+        "M-ADMM equation (23): rate",
+        delta > 0.0,
+        delta,
+        f"without noise the distance to the optimum falls by a factor of at least 1 + {delta:.3g} a round",
+    )
+
+
+def _one_step(steps: Sequence[Sequence[float]]) -> Finding:
+    """Theorem 3.1 has one θ; with several, Σ λ_i/θ_i stays zero instead of Σ λ_i, if the θ_i do not change."""
+    apart = max(max(now) - min(now) for now in zip(*steps, strict=True))
+    wide = max(map(max, steps)) - min(map(min, steps))
+    consequence = (
+        "they differ between agents, so the models agree on the minimiser of Σ f_i/θ_i, not of Σ f_i"
+        if apart
+        else "they are the same for all agents, so the duals still sum to zero and the fixed point is the optimum"
+    )
+    return Finding("M-ADMM Theorem 3.1: one θ for all agents and rounds", False, -wide, consequence)
+
+
+def _jacobian(spec: Scheduled, standings: Sequence[Standing], etas: Sequence[float]) -> Finding:
+    """What the privacy theorems of M-ADMM and R-ADMM need for their 1.4 c1, `etas` the least θ_i or η of each agent."""
     bend = 2.0 * LOSSES[spec.loss].smoothness
-    sides = [s.rows / spec.loss_weight * (spec.regulariser + 2.0 * eta * s.degree) for s in standings]
+    sides = [
+        s.rows / spec.loss_weight * (spec.regulariser + 2.0 * eta * s.degree)
+        for s, eta in zip(standings, etas, strict=True)
+    ]
     return Finding(
         "privacy theorem: 2 c1 < (m/C)(λ̂/N + 2ηV)",
         bend < min(sides),

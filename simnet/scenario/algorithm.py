@@ -119,13 +119,20 @@ class Pvp(_Scheduled):
 
 
 class MAdmm(_Scheduled):
-    """M-ADMM: noise inside a penalty that may grow and differ between agents, beside a fixed dual step."""
+    """M-ADMM: noise inside a penalty that may grow and differ between agents, beside a dual step that may too."""
 
     name: Literal["m-admm"]
     penalty_growth: Positive = Field(1.0, description="q1: η(t) = η q1^(t−1)")
     dual_step: Positive | None = Field(None, description="θ, the step of the dual update; default: eta")
+    dual_growth: Positive = Field(1.0, description="the dual step's growth: θ(t) = θ r^(t−1)")
     agent_eta: tuple[Positive, ...] = Field((), description="η_i(1) of each agent; empty: eta for all")
     agent_growth: tuple[Positive, ...] = Field((), description="q1 of each agent; empty: penalty_growth for all")
+    agent_dual_step: tuple[Positive, ...] = Field(
+        (),
+        description="θ_i(1) of each agent; empty: dual_step for all. Where they differ, the models agree on the "
+        "minimiser of Σ f_i/θ_i instead of Σ f_i",
+    )
+    agent_dual_growth: tuple[Positive, ...] = Field((), description="r of each agent; empty: dual_growth for all")
 
 
 class RAdmm(_Scheduled):

@@ -21,6 +21,8 @@ def nonsense(algorithm: Algorithm, privacy: Privacy, topology: Topology, faults:
             return f"fault: {algorithm.name} cannot begin again without its state; keep it"
     elif algorithm.duals == "edge" and (reason := _not_by_edges(algorithm)):
         return f"algorithm.duals: {reason}; choose node or healing"
+    elif algorithm.duals == "healing" and isinstance(algorithm, MAdmm) and _own_steps(algorithm):
+        return "algorithm.duals: healing duals are sums that both ends weigh by the same dual steps; choose node"
     if isinstance(algorithm, Pdml) and algorithm.loss != "logistic":
         return "algorithm.loss: pdml's unbiased loss is convex for logistic only"
     if privacy.calibration == "none":
@@ -41,6 +43,12 @@ def _not_by_edges(algorithm: Algorithm) -> str | None:
         return "edge duals move in every round, and r-admm's rest in even ones"
     if isinstance(algorithm, MAdmm):
         own = algorithm.dual_step is not None and algorithm.dual_step != algorithm.eta
-        if own or algorithm.penalty_growth != 1.0 or algorithm.agent_eta or algorithm.agent_growth:
+        grows = algorithm.penalty_growth != 1.0 or algorithm.dual_growth != 1.0
+        if own or grows or algorithm.agent_eta or algorithm.agent_growth or _own_steps(algorithm):
             return "edge duals need one η for all agents and rounds that is also the dual step"
     return None
+
+
+def _own_steps(algorithm: MAdmm) -> bool:
+    """Whether agents have dual steps of their own."""
+    return bool(algorithm.agent_dual_step or algorithm.agent_dual_growth)

@@ -79,7 +79,10 @@ def ipp_admm(parts, neighbours, rounds, eta, regulariser, b1, b2, cap, clip, thr
 
 
 def m_admm(parts, neighbours, rounds, eta, dual_step, regulariser, n, b2, weight=1.0, loss=logistic, where="penalty"):
-    """Algorithm 1 of M-ADMM with eta[t, i]; `where` the noise n goes: inside the penalty, or onto the primal (pvp)."""
+    """Algorithm 1 of M-ADMM with eta[t, i] and a dual step that is one number or dual_step[t, i].
+
+    `where` the noise n goes: inside the penalty, or onto the primal (pvp).
+    """
     agents, d = len(parts), parts[0][0].shape[1]
     theta, dual, history = np.zeros((agents, d)), np.zeros((agents, d)), []
     for t in range(rounds):
@@ -93,7 +96,8 @@ def m_admm(parts, neighbours, rounds, eta, dual_step, regulariser, n, b2, weight
             new[i] = newton(X, y, regulariser, linear, 2 * penalty * len(neighbours[i]), weight, loss) + b2[t, i]
             new[i] += n[t, i] if where == "primal" else 0
         theta = new
-        dual = dual + dual_step / 2 * np.array([sum(theta[i] - theta[j] for j in neighbours[i]) for i in range(agents)])
+        step = np.broadcast_to(dual_step, (rounds, agents))[t][:, None]
+        dual = dual + step / 2 * np.array([sum(theta[i] - theta[j] for j in neighbours[i]) for i in range(agents)])
         history.append(theta)
     return np.array(history)
 
@@ -124,15 +128,16 @@ def r_admm(parts, neighbours, rounds, eta, gamma, regulariser, n, b2, weight=1.0
     return np.array(history)
 
 
-def optimum(parts, regulariser, weight=1.0):
-    """argmin over one θ of the sum of all agents' logistic objectives, by an outside solver."""
+def optimum(parts, regulariser, shares=None, weight=1.0):
+    """argmin over one θ of the sum of all agents' logistic objectives, each times its share, by an outside solver."""
+    shares = np.ones(len(parts)) if shares is None else np.asarray(shares) / np.mean(shares)
 
     def total(theta):
         value, gradient = 0.0, np.zeros_like(theta)
-        for X, y in parts:
+        for share, (X, y) in zip(shares, parts, strict=True):
             z = y * (X @ theta)
-            value += weight * np.logaddexp(0, -z).mean() + regulariser / 2 * theta @ theta
-            gradient += weight * X.T @ (y * logistic(z)[0]) / len(y) + regulariser * theta
+            value += share * (weight * np.logaddexp(0, -z).mean() + regulariser / 2 * theta @ theta)
+            gradient += share * (weight * X.T @ (y * logistic(z)[0]) / len(y) + regulariser * theta)
         return value, gradient
 
     start = np.zeros(parts[0][0].shape[1])

@@ -107,6 +107,42 @@ def test_m_admm_has_a_growing_penalty_of_its_own_for_each_agent(calibration):
     np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-9)
 
 
+def test_m_admm_has_a_changing_dual_step_of_its_own_for_each_agent():
+    first, growth = [0.04, 0.03, 0.05, 0.02, 0.04, 0.05], [1.0, 0.9, 1.1, 1.05, 0.95, 1.02]
+    fields = {"agent_dual_step": first, "agent_dual_growth": growth, "penalty_growth": 1.1}
+    chosen = scenario("m-admm", **{f"algorithm.{name}": value for name, value in fields.items()})
+    setting = Setting(chosen)
+    grown = np.arange(ROUNDS)[:, None]
+    eta = np.broadcast_to(0.05 * 1.1**grown, (ROUNDS, AGENTS))
+    steps = np.array(first) * np.array(growth) ** grown
+    plain = straight_line.m_admm(setting.parts, setting.neighbours, ROUNDS, eta, steps, 1e-3, setting.n, setting.b2)
+    np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("calibration", ["proven", "paper"])
+def test_the_dual_step_changes_neither_the_noise_nor_its_price(calibration):
+    """λ_i is computed from what was released, so the mechanism of a round does not contain it."""
+    steps = {"algorithm.dual_step": 0.03, "algorithm.dual_growth": 1.02, "algorithm.agent_dual_step": [0.02] * AGENTS}
+    plain = scenario("m-admm", **{"privacy.calibration": calibration})
+    assert world.build(plain.with_(**steps)).budgeting.plans == world.build(plain).budgeting.plans
+
+
+@pytest.mark.parametrize("differ", [False, True])
+def test_dual_steps_that_change_alike_lead_to_the_optimum_and_different_ones_to_a_weighted_one(differ):
+    """Σ λ_i/θ_i stays 0 and −2λ_i = ∇f_i in the end, so Σ ∇f_i/θ_i = 0 at the model that all agree on."""
+    own = [0.09, 0.03, 0.06, 0.09, 0.04, 0.08]
+    steps = {"algorithm.agent_dual_step": own} if differ else {"algorithm.dual_growth": 0.999}
+    fields = {"algorithm.eta": 0.1, "algorithm.regulariser": 0.05, "algorithm.tolerance": 1e-10}
+    chosen = scenario("m-admm", **fields, **steps, rounds=600)
+    chosen = chosen.with_(**{"privacy.calibration": "none", "data.rows": 900})
+    parts = [(np.asarray(part.X), part.y) for part in world.build(chosen).learning.parts]
+    best = straight_line.optimum(parts, 0.05)
+    weighted = straight_line.optimum(parts, 0.05, 1 / np.array(own)) if differ else best
+    last = models(run(chosen), 600)[-1]
+    np.testing.assert_allclose(last, np.tile(weighted, (AGENTS, 1)), atol=1e-6)
+    assert np.linalg.norm(weighted - best) / np.linalg.norm(best) > (0.01 if differ else -1)
+
+
 @pytest.mark.parametrize("noise", ["gamma", "gaussian"])
 def test_pvp_perturbs_what_it_sends_and_goes_on_with_that_itself(noise):
     chosen = scenario("pvp", **{"algorithm.noise": noise})
@@ -208,6 +244,11 @@ def test_without_noise_every_method_reaches_the_optimum_that_an_outside_solver_f
 def test_the_papers_privacy_theorems_are_refused_where_they_say_nothing():
     with pytest.raises(ScenarioError, match="at least as large as the dual step"):
         world.build(scenario("m-admm", **{"algorithm.dual_step": 0.1, "privacy.calibration": "paper"}))
+    growing = {"algorithm.dual_step": 0.04, "algorithm.dual_growth": 1.1, "privacy.calibration": "paper"}
+    with pytest.raises(ScenarioError, match=r"agent 0's penalty of round 4 is 0\.05, .* dual step 0\.05324"):
+        world.build(scenario("m-admm", **growing))
+    with pytest.raises(ScenarioError, match=r"algorithm\.agent_dual_step: 2 values for 6 agents"):
+        world.build(scenario("m-admm", **{"algorithm.agent_dual_step": [0.1, 0.2]}))
     few = {"data.rows": 60, "data.train": 42, "algorithm.eta": 1e-3, "privacy.epsilon": 1e9}
     for name in ("m-admm", "dvp", "r-admm"):
         with pytest.raises(ScenarioError, match="too few rows"):

@@ -134,3 +134,16 @@ def test_pdmls_terms_grow_as_they_should():
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_but_plain_admm_has_something_to_say(name):
     assert bool(findings(name)) == (name != "admm")
+
+
+def test_dual_steps_that_differ_are_told_to_move_the_optimum():
+    name = "M-ADMM Theorem 3.1: one θ for all agents and rounds"
+    assert name not in findings("m-admm")
+    changing = findings("m-admm", **{"algorithm.dual_growth": 0.9})
+    assert changing[name] == (False, pytest.approx(0.01 * (0.9**29 - 1)))
+    differing = findings("m-admm", **{"algorithm.agent_dual_step": [0.01, 0.004, 0.01, 0.01]})
+    assert differing[name] == (False, pytest.approx(-0.006))
+    assert "M-ADMM equation (23): rate" not in differing
+    holds, margin = differing["privacy theorem: 2 c1 < (m/C)(λ̂/N + 2ηV)"]
+    assert margin == pytest.approx(200 * (1e-4 + 2 * 0.004 * 3) - 0.5)
+    assert holds

@@ -16,6 +16,8 @@ from simnet.errors import ScenarioError
         ({"name": "r-admm", "duals": "edge"}, "r-admm's rest in even ones; choose node or healing"),
         ({"name": "m-admm", "duals": "edge", "dual_step": 0.5}, "one η for all agents and rounds"),
         ({"name": "m-admm", "duals": "edge", "penalty_growth": 1.1}, "one η for all agents and rounds"),
+        ({"name": "m-admm", "duals": "edge", "dual_growth": 1.1}, "one η for all agents and rounds"),
+        ({"name": "m-admm", "duals": "healing", "agent_dual_step": [0.1, 0.2]}, "both ends weigh by the same dual"),
         ({"name": "pdml", "loss": "smoothed-hinge"}, "unbiased loss is convex for logistic only"),
         ({"name": "dvp", "sigma": 1.0}, "algorithm.sigma = 1.0: gamma-type noise has a noise_rate"),
         ({"name": "dvp", "noise": "gaussian", "noise_rate": 1.0}, "Gaussian noise has a sigma"),
