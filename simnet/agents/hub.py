@@ -34,6 +34,7 @@ class Program(Protocol):
         rounds: int,
         *,
         private: bool,
+        first: int = 1,
     ) -> Coroutine[Any, Any, None]: ...
 
 
@@ -53,10 +54,11 @@ async def run_hub(
     rounds: int,
     *,
     private: bool,
+    first: int = 1,
 ) -> None:
-    """Run `rounds` rounds of a hub, which waits for its leaves only if it needs them."""
+    """Run a hub from its `first` round to the last of `rounds`; it waits for its leaves only if it needs them."""
     me = port.agent
-    for t in range(1, rounds + 1):
+    for t in range(first, rounds + 1):
         port.emit(events.RoundStarted(me, t))
         neighbourhood.enter(t)
         if peer.waits:
@@ -81,11 +83,19 @@ async def run_hub(
 
 
 async def run_leaf(
-    peer: Peer, port: Port, pacing: Pacing, neighbourhood: Neighbourhood, ledger: Ledger, rounds: int, *, private: bool
+    peer: Peer,
+    port: Port,
+    pacing: Pacing,
+    neighbourhood: Neighbourhood,
+    ledger: Ledger,
+    rounds: int,
+    *,
+    private: bool,
+    first: int = 1,
 ) -> None:
-    """Run `rounds` rounds of a leaf whose hub waits for it."""
+    """Run a leaf whose hub waits for it from its `first` round to the last of `rounds`."""
     me = port.agent
-    for t in range(1, rounds + 1):
+    for t in range(first, rounds + 1):
         port.emit(events.RoundStarted(me, t))
         proposal = peer.propose(t)
         await port.compute(proposal.gradients)

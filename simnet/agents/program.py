@@ -20,11 +20,19 @@ PATIENCE = 1.0
 
 
 async def run_agent(
-    peer: Peer, port: Port, pacing: Pacing, neighbourhood: Neighbourhood, ledger: Ledger, rounds: int, *, private: bool
+    peer: Peer,
+    port: Port,
+    pacing: Pacing,
+    neighbourhood: Neighbourhood,
+    ledger: Ledger,
+    rounds: int,
+    *,
+    private: bool,
+    first: int = 1,
 ) -> None:
-    """Run `rounds` rounds of `peer`."""
+    """Run `peer` from its `first` round to the last of `rounds`."""
     me = port.agent
-    for t in range(1, rounds + 1):
+    for t in range(first, rounds + 1):
         port.emit(events.RoundStarted(me, t))
         proposal = peer.propose(t)
         await port.compute(proposal.gradients)
