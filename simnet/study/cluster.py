@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 _PATIENCE = "20s"
+_LEAN = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "10s"}
+"""A run is one long task: sampling the workers' stacks tells nobody anything and takes a core's attention."""
 
 
 def execute(jobs: Sequence[Job], address: str, workers: int) -> Generator[Record, None, None]:
@@ -26,9 +28,10 @@ def execute(jobs: Sequence[Job], address: str, workers: int) -> Generator[Record
         by_name = {f"simnet-{job.key}": job for job in jobs}
         futures = client.map(perform, list(by_name.values()), key=list(by_name), pure=False)
         try:
-            for future in as_completed(futures):
+            # Results come in batches: asking for them one by one costs a trip to the scheduler each.
+            for future, result in as_completed(futures, with_results=True, raise_errors=False):
                 job = by_name[future.key]
-                yield future.result() if future.status == "finished" else failed(job, _reason(future.exception()))
+                yield result if future.status == "finished" else failed(job, _reason(future.exception()))
                 future.release()
         finally:
             client.cancel(futures)
@@ -45,7 +48,10 @@ def _client(address: str, workers: int) -> Iterator[Client]:
     except ImportError:
         raise SimnetError("--cluster needs Dask: install it with pip install 'simnet[cluster]'") from None
     if address == "local":
+        import dask
+
         with (
+            dask.config.set(_LEAN),
             LocalCluster(
                 n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
             ) as cluster,
