@@ -1,0 +1,126 @@
+"""The envelope: what is encoded is decoded, and nothing else is."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simnet.live.envelope import HEADER_BYTES, Envelope, Header, Kind, decode, encode, head, run_id
+from simnet.live.refusal import Reason, Refused
+from tests.live.party import data, hello
+
+LIMIT = 1 << 16
+
+runs = st.binary(min_size=16, max_size=16)
+numbers = st.integers(0, 2**64 - 1)
+data_envelopes = st.builds(
+    Envelope, st.just(Kind.DATA), runs, st.integers(0, 2**32 - 1), numbers, numbers, st.binary(max_size=300)
+)
+bare_envelopes = st.builds(
+    Envelope, st.sampled_from([Kind.HELLO, Kind.ACK, Kind.RECEIPT]), runs, st.integers(0, 2**32 - 1), numbers, numbers
+)
+envelopes = data_envelopes | bare_envelopes
+
+
+@given(envelopes)
+def test_what_is_encoded_is_decoded(item: Envelope) -> None:
+    assert decode(encode(item), LIMIT) == item
+
+
+@given(envelopes, st.data())
+def test_any_changed_byte_is_refused(item: Envelope, chance: st.DataObject) -> None:
+    raw = bytearray(encode(item))
+    place = chance.draw(st.integers(0, len(raw) - 1))
+    raw[place] ^= chance.draw(st.integers(1, 255))
+    with pytest.raises(Refused):
+        decode(bytes(raw), LIMIT)
+
+
+@given(envelopes, st.data())
+def test_any_burst_of_up_to_four_bytes_is_refused(item: Envelope, chance: st.DataObject) -> None:
+    raw = bytearray(encode(item))
+    place = chance.draw(st.integers(0, len(raw) - 4))
+    burst = chance.draw(st.binary(min_size=4, max_size=4).filter(any))
+    raw[place : place + 4] = bytes(old ^ new for old, new in zip(raw[place : place + 4], burst, strict=True))
+    with pytest.raises(Refused):
+        decode(bytes(raw), LIMIT)
+
+
+@given(envelopes, st.data())
+def test_any_beginning_is_refused_as_truncated(item: Envelope, chance: st.DataObject) -> None:
+    raw = encode(item)
+    with pytest.raises(Refused) as refused:
+        decode(raw[: chance.draw(st.integers(0, len(raw) - 1))], LIMIT)
+    assert refused.value.reason is Reason.TRUNCATED
+
+
+@given(envelopes, st.binary(min_size=1, max_size=100))
+def test_anything_after_the_end_is_refused(item: Envelope, more: bytes) -> None:
+    with pytest.raises(Refused):
+        decode(encode(item) + more, LIMIT)
+
+
+@given(st.binary(max_size=200))
+def test_random_bytes_are_refused(raw: bytes) -> None:
+    with pytest.raises(Refused):
+        decode(raw, LIMIT)
+
+
+@given(data_envelopes)
+def test_the_header_says_what_is_announced_before_the_content_is_there(item: Envelope) -> None:
+    header = head(encode(item)[:HEADER_BYTES], LIMIT)
+    assert (header.kind, header.run, header.sender) == (item.kind, item.run, item.sender)
+    assert (header.incarnation, header.sequence, header.length) == (item.incarnation, item.sequence, len(item.content))
+
+
+def _with(field: slice, content: bytes) -> bytes:
+    raw = bytearray(data(0, 1))
+    raw[field] = content
+    return bytes(raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (_with(slice(0, 2), b"sN"), Reason.MALFORMED),
+        (_with(slice(2, 3), b"\x02"), Reason.VERSION),
+        (_with(slice(3, 4), b"\x09"), Reason.MALFORMED),
+        (_with(slice(40, 44), b"\xff\xff\xff\xff"), Reason.OVERSIZED),
+        (_with(slice(3, 4), b"\x01"), Reason.MALFORMED),
+        (_with(slice(20, 21), b"\x05"), Reason.CHECKSUM),
+        (_with(slice(-1, None), b"\x00"), Reason.CHECKSUM),
+    ],
+    ids=["magic", "version", "kind", "length", "a hello with content", "sender", "content"],
+)
+def test_each_fault_has_its_word(raw: bytes, reason: Reason) -> None:
+    with pytest.raises(Refused) as refused:
+        decode(raw, LIMIT)
+    assert refused.value.reason is reason
+
+
+def test_four_gibibytes_that_are_only_announced_cost_nothing() -> None:
+    raw = _with(slice(40, 44), b"\xff\xff\xff\xff")[:HEADER_BYTES]
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refused, match="at most 65536 bytes here, this one announces 4294967295"):
+            head(raw, LIMIT)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 16
+
+
+def test_the_layout_is_what_the_documentation_says() -> None:
+    raw = encode(Envelope(Kind.DATA, run_id("a run"), 3, 2, 7, b"frame"))
+    assert raw[:4] == b"sE\x01\x02"
+    assert raw[4:20].hex() == "7666f0507e9b2d38e9dee8b3a19b4379"
+    assert raw[20:44] == b"\x03\0\0\0" + b"\x02" + bytes(7) + b"\x07" + bytes(7) + b"\x05\0\0\0"
+    assert raw[48:] == b"frame"
+
+
+def test_a_header_is_the_same_whatever_follows_it() -> None:
+    assert isinstance(head(hello(0), 0), Header)
+    assert head(hello(0), 0) == head(hello(0), LIMIT)
