@@ -6,6 +6,7 @@ stream.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import networkx as nx
@@ -53,13 +54,18 @@ def build(scenario: Scenario) -> World:
     """Load the data, draw the graph, calibrate the noise."""
     edges = graph(scenario)
     dealt = learning(scenario, edges.number_of_nodes())
-    uplinks = {leaf: model for (leaf, hub), model in link_models(scenario, edges).items() if hub == HUB}
-    held, reporting = report(scenario, dealt.parts, link_model(scenario.network.access, scenario), uplinks)
+    held, reporting = hold(scenario, edges, dealt.parts)
     standings = [Standing(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
     budget = budgeting(scenario, standings)
     objectives = dealt.objectives(scenario, budget.regulariser)
     trained = objectives if reporting is None else training(scenario, held, budget.regulariser)
     return World(scenario, edges, dealt, standings, budget, objectives, trained, reporting)
+
+
+def hold(scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset]) -> tuple[list[Dataset], Reporting | None]:
+    """The rows that each agent computes with, once those that travel have travelled, and how they did."""
+    uplinks = {leaf: model for (leaf, hub), model in link_models(scenario, edges).items() if hub == HUB}
+    return report(scenario, parts, link_model(scenario.network.access, scenario), uplinks)
 
 
 @dataclass(frozen=True)

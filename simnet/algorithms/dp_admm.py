@@ -174,12 +174,12 @@ class LeafPeer(StarPeer):
         self.objective = objective
         self.schedule = schedule
         self.rng = rng
-        self._point: Vector = self.theta
+        self.point: Vector = self.theta
 
     def propose(self, t: int) -> Proposal:
         plan = self.schedule.rounds[t - 1]
         noise = gaussian(self.rng, plan.scale, self.objective.features)
-        return Proposal((self.objective.loss_gradient(self._point) + noise,), 1, 0.0, (plan.charge,))
+        return Proposal((self.objective.loss_gradient(self.point) + noise,), 1, 0.0, (plan.charge,))
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
-        self.theta, self._point = known[0].parts[0], known[0].parts[-1]
+        self.theta, self.point = known[0].parts[0], known[0].parts[-1]

@@ -1,4 +1,4 @@
-"""Two worlds that differ in one row of one agent, and who lives in them.
+"""Two worlds that differ in one row of one agent.
 
 The first world holds the canary's first row, the second world its second one, in place of one of the victim's own rows.
 Everything else is the same: data, graph, network, and every random stream but those of the privacy noise.
@@ -14,100 +14,46 @@ Everything else is the same: data, graph, network, and every random stream but t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from simnet.algorithms.build import build_duals, build_peers
-from simnet.algorithms.duals import constant
-from simnet.algorithms.peer import Peer, Vector
-from simnet.algorithms.schedules import Scheduled
-from simnet.audit.driver import Driver
-from simnet.audit.lies import lying_budget, lying_peer
+from simnet.algorithms.dp_admm import HUB
+from simnet.algorithms.peer import Vector
 from simnet.errors import ScenarioError
 from simnet.learning.datasets import Dataset
 from simnet.learning.prepare import bound_rows
-from simnet.scenario import Scenario
-from simnet.scenario.algorithm import Admm, IppAdmm, PpAdmm
+from simnet.scenario.algorithm import DpAdmm, IppAdmm, Pdml
 from simnet.scenario.audit import Audit
-from simnet.world import Learning, World, build
+from simnet.world import Learning, World
 
 SINE = 0.3
 """s of the adversarial pair; c = √(1 − s²)."""
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The two worlds, honest ones: the lie is told by the peers that `peers` makes."""
-
-    plan: Audit
-    worlds: tuple[World, World]
-
-    @property
-    def adversary(self) -> int | None:
-        """The victim's neighbour that drives it, if one does."""
-        if self.plan.canary != "adversarial":
-            return None
-        return int(min(self.worlds[0].graph[self.plan.victim]))
-
-    def peers(self, side: int, noise_seed: int) -> list[Peer]:
-        """All agents of one world, their privacy noise drawn from streams of their own seed."""
-        world, plan = self.worlds[side], self.plan
-        scenario = world.scenario.model_copy(update={"seed": noise_seed})
-        made = build_peers(scenario, world.training, world.standings, lying_budget(world.budgeting, plan.lie))
-        made[plan.victim] = lying_peer(made[plan.victim], plan.lie)
-        if self.adversary is not None:
-            made[self.adversary] = self._driver(world, self.adversary)
-        return made
-
-    def shadows(self, side: int) -> list[Peer]:
-        """Honest agents of one world, for an eavesdropper that wants to retrace their steps."""
-        world = self.worlds[side]
-        made = build_peers(world.scenario, world.training, world.standings, world.budgeting)
-        if self.adversary is not None:
-            made[self.adversary] = self._driver(world, self.adversary)
-        return made
-
-    def _driver(self, world: World, agent: int) -> Peer:
-        spec = world.scenario.algorithm
-        assert isinstance(spec, Admm | PpAdmm | Scheduled)
-        degree, features = world.standings[agent].degree, world.learning.features
-        goal = np.zeros(features)
-        goal[1] = -self.plan.drive * world.standings[self.plan.victim].degree
-        return Driver(
-            world.objectives[agent],
-            degree=degree,
-            eta=spec.eta,
-            duals=build_duals(spec, features, degree, constant(spec.eta)),
-            victim=self.plan.victim,
-            goal=goal,
-        )
-
-
-def pair(scenario: Scenario, plan: Audit) -> Pair:
-    """Build both worlds."""
-    if not isinstance(scenario.algorithm, Admm | PpAdmm | Scheduled):
-        raise ScenarioError(
-            f"algorithm.name = {scenario.algorithm.name!r}: the audit knows admm, pp-admm, ipp-admm, dvp, pvp, m-admm "
-            "and r-admm"
-        )
-    if plan.evidence == "tests":
-        _check_tests(scenario)
-    world = build(scenario)
+def neighbours(world: World, plan: Audit) -> tuple[World, World]:
+    """Both worlds; a plan that makes no sense for them is refused."""
     _check_places(world, plan)
+    _check_evidence(world, plan)
     rows = _rows(world, plan)
-    return Pair(plan, (_with_row(world, plan, *rows[0]), _with_row(world, plan, *rows[1])))
+    return _with_row(world, plan, *rows[0]), _with_row(world, plan, *rows[1])
 
 
-def _check_tests(scenario: Scenario) -> None:
-    spec = scenario.algorithm
-    if not isinstance(spec, IppAdmm):
-        raise ScenarioError(f"audit.evidence = 'tests': {spec.name} has no test, only ipp-admm has")
-    if spec.max_releases != 1:
+def _check_evidence(world: World, plan: Audit) -> None:
+    spec = world.scenario.algorithm
+    if plan.evidence == "tests":
+        if not isinstance(spec, IppAdmm):
+            raise ScenarioError(f"audit.evidence = 'tests': {spec.name} has no test, only ipp-admm has")
+        if spec.max_releases != 1:
+            raise ScenarioError(
+                f"audit.evidence = 'tests': algorithm.max_releases = {spec.max_releases} must be 1, because the "
+                "questions after a release depend on the model that was released"
+            )
+    if isinstance(spec, Pdml) and plan.evidence == "all" and plan.canary == "adversarial":
         raise ScenarioError(
-            f"audit.evidence = 'tests': algorithm.max_releases = {spec.max_releases} must be 1, because the questions "
-            "after a release depend on the model that was released"
+            "audit.canary = 'adversarial': who hears pdml's reports sees the features, and only the labels are "
+            "protected; audit.evidence = 'rounds' listens to the servers alone"
         )
 
 
@@ -120,12 +66,28 @@ def _check_places(world: World, plan: Audit) -> None:
     for a, b in plan.links:
         if not world.graph.has_edge(a, b):
             raise ScenarioError(f"audit.links: agents {a} and {b} share no link in this topology")
-    if plan.links and not any(plan.victim in link for link in plan.links):
-        raise ScenarioError(f"audit.links: no link of the victim, agent {plan.victim}, is overheard")
-    if plan.canary == "adversarial" and not world.graph[plan.victim]:
-        raise ScenarioError(f"audit.canary = 'adversarial': the victim, agent {plan.victim}, has no neighbour")
-    if plan.canary == "adversarial" and world.learning.features < 2:
+    if plan.links and not any(holder(world, plan) in link for link in plan.links):
+        raise ScenarioError(f"audit.links: no link of agent {holder(world, plan)}, which has the row, is overheard")
+    if plan.canary == "adversarial":
+        _check_adversary(world, plan)
+
+
+def _check_adversary(world: World, plan: Audit) -> None:
+    spec = world.scenario.algorithm
+    if world.learning.features < 2:
         raise ScenarioError("audit.canary = 'adversarial': it needs data with at least two features")
+    if not world.graph[plan.victim]:
+        raise ScenarioError(f"audit.canary = 'adversarial': the victim, agent {plan.victim}, has no neighbour")
+    if isinstance(spec, DpAdmm) and (spec.hub == "trusted" or plan.victim == HUB):
+        raise ScenarioError(
+            "audit.canary = 'adversarial': only an untrusted hub can drive a victim, which must be one of its leaves"
+        )
+
+
+def holder(world: World, plan: Audit) -> int:
+    """Who computes with the row in question: its owner, or the hub that it was entrusted to."""
+    spec = world.scenario.algorithm
+    return HUB if isinstance(spec, DpAdmm) and spec.hub == "trusted" else plan.victim
 
 
 def _rows(world: World, plan: Audit) -> tuple[tuple[Vector, float], tuple[Vector, float]]:
@@ -167,4 +129,4 @@ def _with_row(world: World, plan: Audit, row: Vector, label: float) -> World:
     objectives = list(world.objectives)
     changed = Learning([parts[plan.victim]], learning.test).objectives(world.scenario, world.budgeting.regulariser)
     objectives[plan.victim] = changed[0]
-    return replace(world, learning=learning, objectives=objectives, training=objectives)
+    return replace(world, learning=learning, objectives=objectives)

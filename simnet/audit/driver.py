@@ -4,6 +4,8 @@ The linear term of the victim's local problem that belongs to one link is 2λ �
 the dual. With θ_j(t) = λ(t−1)/η + g it is −2ηg after every round, whatever the victim released: the victim then solves
 min f(θ) + ηV|θ − g/V|² + b·θ, the same problem in every round. So a goal of V times the wanted place pulls the
 minimiser there, as far as its other neighbours let it.
+
+The leaf of a star takes its gradient wherever the hub says: an adversarial hub says so.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simnet.algorithms.admm import AdmmPeer
+from simnet.algorithms.dp_admm import HubPeer
 from simnet.algorithms.duals import Duals
 from simnet.algorithms.peer import Known, Parts, Proposal, Vector
 from simnet.learning.objective import LocalObjective
@@ -37,3 +40,21 @@ class Driver(AdmmPeer):
         for value in known:
             if value.peer == self._victim:
                 self._share = self._share + self.eta / 2 * (value.parts[0] - self.theta)
+
+
+class HubDriver(HubPeer):
+    """The hub of a star that sends `goal` in place of a model, whatever its leaves tell it."""
+
+    def __init__(self, honest: HubPeer, goal: Vector) -> None:
+        super().__init__(honest.solver, honest.objective, honest.share, honest.shares, honest.schedule, honest.rng)
+        self._goal = goal
+
+    def propose(self, t: int) -> Proposal:
+        return Proposal((self._goal,), 0, 0.0)
+
+    def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
+        return ()
+
+    def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
+        if sent is not None:
+            self.theta = sent[0]

@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from simnet.algorithms.m_admm import ScheduledPeer
+from simnet.algorithms.pdml import PdmlPeer
 from simnet.algorithms.peer import Peer, Proposal
 from simnet.algorithms.plans import Budgeting
 from simnet.algorithms.pp_admm import PpAdmmPeer
@@ -19,14 +20,27 @@ from simnet.algorithms.r_admm import RECYCLED, RAdmmPeer
 from simnet.algorithms.schedules import Schedule
 from simnet.errors import ScenarioError
 from simnet.privacy.plan import Plan
+from simnet.scenario import Scenario
+from simnet.scenario.algorithm import Pdml
 from simnet.scenario.audit import Lie
 
 
-def lying_budget(honest: Budgeting, lie: Lie | None) -> Budgeting:
+def lying_budget(honest: Budgeting, liar: int, lie: Lie | None) -> Budgeting:
     """`half-noise`: the noise for a sensitivity of L/m, at the charges of that for 2L/m."""
     if lie != "half-noise":
         return honest
-    return replace(honest, plans=[_halved(plan) for plan in honest.plans])
+    plans = list(honest.plans)
+    plans[liar] = _halved(plans[liar])
+    return replace(honest, plans=plans)
+
+
+def lying_flips(honest: float, scenario: Scenario, lie: Lie | None) -> float:
+    """`half-flips`: a coin is tossed as often as a label should be flipped; half of the tosses leave it as it is."""
+    if lie != "half-flips":
+        return honest
+    if not isinstance(scenario.algorithm, Pdml):
+        raise ScenarioError("audit.lie = 'half-flips': only pdml flips labels")
+    return honest / 2
 
 
 def _halved(plan: Plan | Schedule | None) -> Plan | Schedule | None:
@@ -66,10 +80,10 @@ class ReusedNoise(_Liar):
         rng: np.random.Generator
         if isinstance(honest, PpAdmmPeer):
             rng = honest.perturbation.rng
-        elif isinstance(honest, ScheduledPeer):
+        elif isinstance(honest, ScheduledPeer | PdmlPeer):
             rng = honest.rng
         else:
-            raise ScenarioError("audit.lie = 'reused-noise': a method without noise has nothing to lie about")
+            raise ScenarioError("audit.lie = 'reused-noise': admm has no noise, and dp-admm no peer that reuses it")
         self._rng = rng
         self._start = rng.bit_generator.state
 

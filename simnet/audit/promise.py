@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from simnet.algorithms.dp_admm import HUB
 from simnet.privacy import zcdp
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.mechanisms import mechanism
 from simnet.scenario import Scenario
+from simnet.scenario.algorithm import DpAdmm, Pdml
 from simnet.scenario.audit import Audit
 
 
@@ -29,14 +31,25 @@ class Promise:
 
 
 def promise(charges: Iterable[Charge], scenario: Scenario, plan: Audit) -> Promise:
-    """Price the victim's own entries in the log: `paper` calibration promises what its paper claims, any other a proof.
+    """Price the entries in the log of who has the row: `paper` calibration promises what its paper claims, any other a
+    proof.
 
+    PDML promises a label its local ε whoever listens, and the row a proven ε against all who do not hear the reports. A
+    trusted hub promises nothing to a leaf whose upload is heard.
     Of the tests alone the paper claims what the theorem that it cites gives, ε1 + ε2, before it turns that into zCDP.
     """
     every = tuple(charges)
     kept_by = "claimed" if scenario.privacy.calibration == "paper" else "proven"
-    if plan.evidence == "all":
+    spec = scenario.algorithm
+    if plan.evidence != "tests":
         spent = account(every, scenario.privacy.delta)
+        if isinstance(spec, Pdml):
+            # Who hears the reports is told the features; who does not is promised, for the whole row, what is proven.
+            if plan.evidence == "all":
+                return Promise(spent.label_epsilon, spent.label_epsilon, kept_by)
+            return Promise(None, spent.proven_epsilon, "proven")
+        if isinstance(spec, DpAdmm) and spec.hub == "trusted" and plan.evidence == "all" and plan.victim != HUB:
+            return Promise(None, None, kept_by)
         return Promise(spent.claimed_epsilon, spent.proven_epsilon, kept_by)
     tests = [charge for charge in every if charge.mechanism == "sparse-vector"]
     looked_at = [charge for charge in every if charge.mechanism == "tested-objective"]

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simnet.agents.neighbourhood import Neighbourhood
-from simnet.algorithms.admm import AdmmPeer
-from simnet.algorithms.peer import Known, Parts, Vector
+from simnet.algorithms.dp_admm import HUB, HubPeer
+from simnet.algorithms.peer import Known, Parts, Peer, Vector
 from simnet.privacy.ledger import Charge
 from simnet.record import events
 from simnet.record.rounding import unpack
@@ -21,7 +21,10 @@ from simnet.record.rounding import unpack
 
 @dataclass(frozen=True)
 class Round:
-    """One round of the victim: what it sent, None if nothing, why not, and what it knew at the end of the round."""
+    """One round of the victim: what it sent, None if nothing, why not, and what it knew at the end of the round.
+
+    The hub of a star acts at the end of its round: `known` is then what it acted upon.
+    """
 
     t: int
     sent: Parts | None
@@ -40,7 +43,7 @@ class Eavesdropper:
         self,
         victim: int,
         neighbours: Callable[[int], Sequence[int]],
-        shadows: dict[int, AdmmPeer],
+        shadows: dict[int, Peer],
         heard: frozenset[int],
         *,
         aligned: bool,
@@ -54,6 +57,7 @@ class Eavesdropper:
         self._out: dict[tuple[int, int], Parts | dict[int, Parts]] = {}
         self._sent: dict[int, Parts | None] = dict.fromkeys(shadows)
         self._skipped: str | None = None
+        self._gathered: tuple[int, tuple[Known, ...]] = (0, ())
         self.rounds: list[Round] = []
         self.charges: list[Charge] = []
 
@@ -63,7 +67,9 @@ class Eavesdropper:
         return sum(each.sent is not None for each in self.rounds)
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
-        if isinstance(event, events.ReleaseMade):
+        if isinstance(event, events.ValueUsed):
+            self._gathering(event.agent, event.round)
+        elif isinstance(event, events.ReleaseMade):
             self._released(event.agent, event.round, unpack(event.value))
         elif isinstance(event, events.BroadcastSkipped):
             if event.agent in self._shadows:
@@ -102,8 +108,17 @@ class Eavesdropper:
         parts = self._out.get((sender, t))
         return parts[receiver] if isinstance(parts, dict) else parts
 
+    def _gathering(self, agent: int, t: int) -> None:
+        """A hub that waits for its leaves reads their gradients before it acts, everybody else only after it."""
+        hub = self._shadows.get(agent)
+        if isinstance(hub, HubPeer) and self._gathered[0] < t:
+            self._rooms[agent].enter(t)
+            self._gathered = t, tuple(self._rooms[agent].read())
+
     def _ended(self, agent: int, t: int) -> None:
         known = tuple(self._rooms[agent].read())
+        if self._gathered[0] == t and agent == HUB:
+            known = self._gathered[1]
         sent = self._sent[agent]
         self._shadows[agent].absorb(t, sent, known)
         if agent == self._victim:

@@ -16,16 +16,17 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from simnet import wiring
-from simnet.algorithms.admm import AdmmPeer
-from simnet.audit.canary import Pair, pair
-from simnet.audit.scores import score, score_tests
+from simnet.algorithms.peer import Peer
+from simnet.audit.pair import Pair, pair
+from simnet.audit.scores import read, score, score_tests
 from simnet.audit.transcript import Eavesdropper
+from simnet.audit.ways import report_score
 from simnet.privacy.ledger import Charge
 from simnet.privacy.plan import Plan
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.events import DualUpdated, Event
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import IppAdmm
+from simnet.scenario.algorithm import DpAdmm, IppAdmm
 from simnet.scenario.audit import Audit
 from simnet.simulate import play
 from simnet.streams import Streams
@@ -100,29 +101,40 @@ def run_once(worlds: Pair, side: int, seed: int) -> dict[str, float]:
     """Let one world happen with its own noise, and score what was heard."""
     plan, built = worlds.plan, worlds.worlds[0]
     heard = listen(worlds, side, seed)
-    spec, budget = built.scenario.algorithm, built.budgeting.plans[plan.victim]
+    spec, budget = built.scenario.algorithm, built.budgeting.plans[worlds.holder]
     test = budget.test if isinstance(budget, Plan) else None
     threshold = spec.threshold if isinstance(spec, IppAdmm) else 0.0
-    first, second = (worlds.shadows(hypothesis)[plan.victim] for hypothesis in (0, 1))
-    assert isinstance(first, AdmmPeer)
-    assert isinstance(second, AdmmPeer)
     if plan.evidence == "tests" and test is not None:
-        return score_tests((first, second), heard.rounds, test, threshold)
-    return score((first, second), heard.rounds, test, threshold)
+        return score_tests([_shadow(worlds, each) for each in (0, 1)], heard.rounds, test, threshold)
+    first, second = (
+        [
+            (way.probability, read(_shadow(worlds, each, number), heard.rounds, test, threshold))
+            for number, way in enumerate(worlds.ways[each])
+        ]
+        for each in (0, 1)
+    )
+    found = score(first, second)
+    report = worlds.way(side, seed).report
+    if plan.evidence == "all" and report is not None:
+        found["reports"] = report_score(report, *worlds.ways)
+    return found
+
+
+def _shadow(worlds: Pair, hypothesis: int, way: int = 0) -> Peer:
+    return worlds.shadows(hypothesis, way)[worlds.holder]
 
 
 def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
     """Simulate one run and hear what crosses the overheard links."""
     plan, built = worlds.plan, worlds.worlds[side]
-    everybody = worlds.shadows(0)
-    shadows = {agent: peer for agent, peer in enumerate(everybody) if isinstance(peer, AdmmPeer)}
+    shadows = dict(enumerate(worlds.shadows(0)))
     spec = built.scenario.algorithm
-    if getattr(spec, "duals", "node") == "node":
+    if not isinstance(spec, DpAdmm) and spec.duals == "node":
         # Messages carry nothing but models: only the victim's steps need to be retraced.
-        shadows = {plan.victim: shadows[plan.victim]}
+        shadows = {worlds.holder: shadows[worlds.holder]}
     heard = frozenset(agent for link in plan.links for agent in link) or frozenset(built.graph)
     ear = Eavesdropper(
-        plan.victim,
+        worlds.holder,
         lambda agent: sorted(built.graph[agent]),
         shadows,
         heard,

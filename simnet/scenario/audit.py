@@ -19,7 +19,7 @@ from simnet.scenario.sentences import sentence
 from simnet.scenario.toml import parse
 
 Canary = Literal["label-flip", "worst-case", "adversarial"]
-Lie = Literal["reused-noise", "half-noise", "true-gradient"]
+Lie = Literal["reused-noise", "half-noise", "half-flips", "true-gradient"]
 
 
 class Audit(Section):
@@ -34,17 +34,18 @@ class Audit(Section):
     victim: Whole = Field(0, description="the agent whose row it is")
     row: Whole = Field(0, description="the row, counted from 0 in the victim's data")
     links: list[tuple[Whole, Whole]] = Field([], description="links that are overheard; empty: all")
-    evidence: Literal["all", "tests"] = Field(
+    evidence: Literal["all", "rounds", "tests"] = Field(
         "all",
-        description="what counts: everything heard, or only the silence before ipp-admm's first release, against what "
-        "the test alone promises (with max_releases = 1)",
+        description="what counts: everything heard; all but the rows that are reported before the first round (pdml, a "
+        "trusted hub); or only the silence before ipp-admm's first release, against what the test alone promises (with "
+        "max_releases = 1)",
     )
     confidence: Share = Field(0.95, description="of the lower bound on ε")
     drive: NonNegative = Field(20.0, description="`adversarial`: how far the neighbour drives the victim's model")
     lie: Lie | None = Field(
         None,
         description="make the victim break its promise: draw noise once and reuse it, add noise for half the "
-        "sensitivity, or (r-admm) step along the true gradient",
+        "sensitivity, (pdml) flip labels half as often, or (r-admm) step along the true gradient",
     )
 
 

@@ -9,13 +9,22 @@ from simnet.scenario.audit import Audit, audit_of
 
 
 def small(method: str = "pp-admm", *, audit: dict[str, Any] | None = None, **changes: Any) -> tuple[Scenario, Audit]:
-    """Three agents on a ring with a hundred rows each; `changes` are dotted paths with `__` for the dots."""
+    """Three agents with a hundred rows each, on a ring or where the method needs one around a hub.
+
+    `changes` are dotted paths with `__` for the dots.
+    """
+    star = method.startswith("dp-")
+    algorithm: dict[str, Any] = {"name": method, "eta": 0.3}
+    if method != "pdml":
+        algorithm["loss"] = "smoothed-hinge"
+    if star:
+        algorithm["graph"] = "none"
     content = {
         "name": "small",
         "rounds": 4,
         "data": {"source": "synthetic", "rows": 320, "train": 300, "features": 3},
-        "topology": {"kind": "ring", "agents": 3},
-        "algorithm": {"name": method, "eta": 0.3, "loss": "smoothed-hinge"},
+        "topology": {"kind": "star" if star else "ring", "agents": 3},
+        "algorithm": algorithm,
         "privacy": {"epsilon": 2.0, "delta": 1e-2},
         "network": {"pacing": "ideal"},
         "audit": {"runs": 40} | (audit or {}),

@@ -14,19 +14,20 @@ import pytest
 
 from simnet import Scenario
 from simnet.audit import Audit, audit, load_audit
-from simnet.audit.canary import pair
+from simnet.audit.pair import pair
 from simnet.audit.trials import listen, run_once, run_trials
 from simnet.errors import ScenarioError
 from simnet.privacy.audit import lower_bound
+from simnet.scenario import METHODS
 from tests.audit.small import small
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "audit"
-LIARS = {"reused-noise", "half-noise", "true-gradient", "redrawn-threshold"}
+LIARS = {"reused-noise", "half-noise", "half-gradient-noise", "half-flips", "true-gradient", "redrawn-threshold"}
 
 
-@pytest.mark.parametrize("method", ["pp-admm", "ipp-admm", "dvp", "pvp", "m-admm", "r-admm"])
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "admm"])
 def test_every_honest_method_stays_below_its_proven_epsilon(method):
-    scenario, plan = small(method, audit={"runs": 60})
+    scenario, plan = small(method, audit={"runs": 60, "evidence": "rounds"})
     found = audit(scenario, plan)
     assert found.promise.epsilon == pytest.approx(2.0, abs=1e-3)
     assert not found.broken
@@ -166,10 +167,31 @@ def test_a_method_told_to_add_no_noise_is_audited_like_one_that_has_none(method)
     assert found.verdict == "nothing is promised"
 
 
-def test_methods_that_the_audit_does_not_know_are_named():
-    scenario, plan = small("admm", algorithm__loss="logistic")
-    with pytest.raises(ScenarioError, match=r"algorithm\.name = 'pdml': the audit knows admm, pp-admm"):
-        pair(scenario.with_method("pdml"), plan)
+def test_a_label_has_its_local_epsilon_against_whoever_hears_the_reports():
+    scenario, plan = small("pdml", audit={"runs": 400}, rounds=1, algorithm__label_epsilon=1.5)
+    found = audit(scenario, plan)
+    assert (found.promise.claimed, found.promise.proven) == (1.5, 1.5)
+    assert found.score == "reports"
+    assert 0.9 < found.bound.epsilon < 1.5
+    scores = np.unique(np.round(found.trials.first[:, found.bound.column], 12))
+    assert scores == pytest.approx([-1.5, 1.5])
+
+
+def test_who_hears_an_upload_to_a_trusted_hub_is_promised_nothing_and_needs_nothing_else():
+    scenario, plan = small("dp-admm", audit={"runs": 40, "victim": 1}, rounds=1)
+    everything, rounds = audit(scenario, plan), audit(scenario, plan.model_copy(update={"evidence": "rounds"}))
+    assert everything.score == "reports"
+    assert everything.bound.epsilon > 1.0
+    assert everything.verdict == "nothing is promised"
+    assert rounds.verdict == "holds"
+    assert rounds.promise.proven == pytest.approx(2.0, abs=1e-3)
+
+
+def test_the_hubs_own_rows_never_travel():
+    scenario, plan = small("dp-admm", audit={"runs": 20, "victim": 0}, rounds=1)
+    found = audit(scenario, plan)
+    assert "reports" not in found.trials.names
+    assert found.verdict == "holds"
 
 
 def test_the_documentation_lists_every_field_of_the_section_with_its_meaning():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simnet.audit.canary import pair
+from simnet.audit.pair import pair
 from simnet.errors import ScenarioError
 from tests.audit.small import small
 
@@ -63,12 +63,25 @@ def test_the_adversarial_pair_uses_almost_all_of_the_logistic_loss_where_the_nei
 
 
 @pytest.mark.parametrize(
+    ("method", "audit", "sentence"),
+    [
+        ("pdml", {"canary": "adversarial"}, "only the labels are protected"),
+        ("dp-admm", {"canary": "adversarial", "victim": 1}, "only an untrusted hub can drive a victim"),
+        ("dp-admm", {"victim": 1, "links": [[0, 9]]}, "agents 0 and 9 share no link"),
+    ],
+)
+def test_an_eavesdropper_that_a_method_leaves_no_room_for_is_refused_with_a_sentence(method, audit, sentence):
+    with pytest.raises(ScenarioError, match=sentence):
+        pair(*small(method, audit=audit))
+
+
+@pytest.mark.parametrize(
     ("audit", "sentence"),
     [
         ({"victim": 3}, "audit.victim = 3: there are 3 agents"),
         ({"row": 100}, "audit.row = 100: agent 0 holds 100 rows"),
         ({"links": [[0, 0]]}, "share no link"),
-        ({"links": [[1, 2]]}, "no link of the victim, agent 0, is overheard"),
+        ({"links": [[1, 2]]}, "no link of agent 0, which has the row, is overheard"),
         ({"evidence": "tests"}, "pp-admm has no test"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simnet.audit.canary import pair
+from simnet.audit.pair import pair
 from simnet.audit.trials import listen
 from tests.audit.small import small
 
@@ -28,3 +28,14 @@ def test_one_neighbour_of_two_still_brings_the_model_close_to_the_goal():
     worlds = pair(*small("admm", audit={"canary": "adversarial"}, rounds=6))
     released = [each.sent[0] for each in listen(worlds, 0, 5).rounds if each.sent is not None]
     assert released[-1][1] < -10.0
+
+
+@pytest.mark.parametrize("method", ["dp-admm", "dp-acc-admm"])
+def test_an_untrusted_hub_makes_its_leaf_show_its_gradient_where_it_wants(method):
+    worlds = pair(*small(method, audit={"canary": "adversarial", "victim": 1}, algorithm__hub="untrusted"))
+    victim, goal = worlds.shadows(0)[1], np.array([0.0, -20.0, 0.0])
+    points = []
+    for each in listen(worlds, 0, 5).rounds:
+        points.append(victim.point)
+        victim.absorb(each.t, each.sent, each.known)
+    assert np.array_equal(points, [np.zeros(3), goal, goal, goal])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simnet.audit import audit
-from simnet.audit.canary import pair
+from simnet.audit.pair import pair
 from simnet.audit.trials import listen
 from simnet.errors import ScenarioError
 from simnet.privacy.audit import lower_bound
@@ -29,6 +29,20 @@ def test_noise_for_half_the_sensitivity_is_caught():
     scenario, liar = small(audit={"lie": "half-noise", "runs": 800}, **two)
     assert audit(scenario, liar).broken
     assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 200})).broken
+
+
+def test_a_gradient_with_noise_for_adding_or_removing_a_row_is_caught():
+    changes = {"rounds": 1, "privacy__delta": 0.2, "data__features": 2}
+    scenario, liar = small("dp-admm", audit={"lie": "half-noise", "runs": 800}, **changes)
+    assert audit(scenario, liar).broken
+    assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 200})).broken
+
+
+def test_labels_that_are_flipped_half_as_often_are_caught():
+    scenario, liar = small("pdml", audit={"lie": "half-flips", "runs": 400}, rounds=1, algorithm__label_epsilon=1.0)
+    found = audit(scenario, liar)
+    assert found.broken
+    assert found.score == "reports"
 
 
 def test_an_even_round_along_the_true_gradient_is_caught():
@@ -71,7 +85,14 @@ def test_a_liar_charges_its_ledger_as_if_it_were_honest(lie):
 
 
 @pytest.mark.parametrize(
-    ("method", "lie"), [("pp-admm", "true-gradient"), ("admm", "reused-noise"), ("admm", "half-noise")]
+    ("method", "lie"),
+    [
+        ("pp-admm", "true-gradient"),
+        ("admm", "reused-noise"),
+        ("dp-admm", "reused-noise"),
+        ("admm", "half-noise"),
+        ("pp-admm", "half-flips"),
+    ],
 )
 def test_a_method_cannot_tell_a_lie_that_it_has_no_words_for(method, lie):
     worlds = pair(*small(method, audit={"lie": lie}))

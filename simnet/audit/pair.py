@@ -1,0 +1,105 @@
+"""Two worlds that differ in one row, and who lives in them: honest agents, a liar, an adversary, and shadows.
+
+Shadows are what the eavesdropper has instead of agents: they do what the method prescribes, with the data of one
+hypothesis, and never see a noise draw of the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simnet.algorithms.build import build_duals, build_peers
+from simnet.algorithms.dp_admm import HubPeer
+from simnet.algorithms.duals import constant
+from simnet.algorithms.peer import Peer
+from simnet.audit.canary import holder, neighbours
+from simnet.audit.driver import Driver, HubDriver
+from simnet.audit.lies import lying_budget, lying_flips, lying_peer
+from simnet.audit.ways import Way, ways
+from simnet.learning.datasets import Matrix
+from simnet.scenario import Scenario
+from simnet.scenario.algorithm import DpAdmm
+from simnet.scenario.audit import Audit
+from simnet.streams import Streams
+from simnet.world import World, build
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two worlds, honest ones: the lie is told by the peers that `peers` makes.
+
+    `ways` are how the row may have come to its `holder` in either world; `public` are the features that are nobody's.
+    """
+
+    plan: Audit
+    worlds: tuple[World, World]
+    ways: tuple[tuple[Way, ...], tuple[Way, ...]]
+    public: Matrix
+
+    @property
+    def holder(self) -> int:
+        """Who computes with the row: the victim, or the hub that it trusts."""
+        return holder(self.worlds[0], self.plan)
+
+    @property
+    def adversary(self) -> int | None:
+        """The victim's neighbour that drives it, if one does."""
+        if self.plan.canary != "adversarial":
+            return None
+        return int(min(self.worlds[0].graph[self.plan.victim]))
+
+    def way(self, side: int, noise_seed: int) -> Way:
+        """The way that one run of one world takes."""
+        every = self.ways[side]
+        flipped = lying_flips(1.0 - every[0].probability, self.worlds[side].scenario, self.plan.lie)
+        draw = Streams(noise_seed).generator("labels", self.plan.victim).random()
+        return every[-1] if draw < flipped else every[0]
+
+    def peers(self, side: int, noise_seed: int) -> list[Peer]:
+        """All agents of one world, their privacy noise drawn from streams of their own seed."""
+        world, plan = self.worlds[side], self.plan
+        scenario = world.scenario.model_copy(update={"seed": noise_seed})
+        budget = lying_budget(world.budgeting, self.holder, plan.lie)
+        made = build_peers(scenario, self.way(side, noise_seed).training, world.standings, budget, self.public)
+        made[self.holder] = lying_peer(made[self.holder], plan.lie)
+        return self._driven(world, made)
+
+    def shadows(self, side: int, way: int = 0) -> list[Peer]:
+        """Honest agents of one world, for an eavesdropper that wants to retrace their steps."""
+        world = self.worlds[side]
+        computed = self.ways[side][way].training
+        made = build_peers(world.scenario, computed, world.standings, world.budgeting, self.public)
+        return self._driven(world, made)
+
+    def _driven(self, world: World, made: list[Peer]) -> list[Peer]:
+        """The same agents, with the adversary in its place."""
+        if self.adversary is None:
+            return made
+        spec, plan, honest = world.scenario.algorithm, self.plan, made[self.adversary]
+        features = world.learning.features
+        goal = np.zeros(features)
+        if isinstance(spec, DpAdmm):
+            assert isinstance(honest, HubPeer)
+            goal[1] = -plan.drive
+            made[self.adversary] = HubDriver(honest, goal)
+            return made
+        goal[1] = -plan.drive * world.standings[plan.victim].degree
+        degree = world.standings[self.adversary].degree
+        made[self.adversary] = Driver(
+            world.objectives[self.adversary],
+            degree=degree,
+            eta=spec.eta,
+            duals=build_duals(spec, features, degree, constant(spec.eta)),
+            victim=plan.victim,
+            goal=goal,
+        )
+        return made
+
+
+def pair(scenario: Scenario, plan: Audit) -> Pair:
+    """Build both worlds."""
+    world = build(scenario)
+    first, second = neighbours(world, plan)
+    return Pair(plan, (first, second), (ways(first, plan), ways(second, plan)), world.learning.test.X)
