@@ -36,6 +36,7 @@ docs: .venv/installed-dev
 
 figure: .venv/installed
 	$(BIN)/python -m analysis.error_and_bytes scenarios/quickstart.toml --output docs/quickstart.png
+	$(BIN)/python -m analysis.report_picture scenarios/quickstart.toml --output docs/report.png
 
 # Goes on where it was stopped; a folder `results` that is not there is a study from nothing.
 studies: .venv/installed

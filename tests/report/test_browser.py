@@ -12,7 +12,7 @@ import pytest
 import simnet
 from simnet import Scenario, run
 from simnet.report import report
-from tests.report.browser import CHROMIUM, Tab, browser
+from analysis.browser import CHROMIUM, Tab, browser
 from tests.study import small
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
