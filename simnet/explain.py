@@ -22,7 +22,7 @@ from simnet.reporting import Reporting
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import DpAdmm
 from simnet.wiring import faults, links, writer
-from simnet.world import World, build
+from simnet.world import Learning, World, build
 
 Facts = dict[str, Any]
 
@@ -48,7 +48,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
             "test rows": learning.test.rows,
             "features": learning.features,
         },
-        "local problem": _problem(scenario, standings, budget),
+        "local problem": _problem(scenario, standings, budget) | _graph(learning),
         **_privacy(scenario, standings, budget),
         **_theory(built),
         "traffic": _traffic(scenario, standings, learning.features) | _reports(built.reporting),
@@ -70,6 +70,14 @@ def _problem(scenario: Scenario, standings: list[Standing], budget: Budgeting) -
     if budget.regulariser > spec.regulariser:
         facts["forced by the paper"] = f"λ̂/N was {spec.regulariser:g}; the calibration needs {budget.regulariser:.4g}"
     return facts
+
+
+def _graph(learning: Learning) -> Facts:
+    """Where a fused lasso takes its graph from."""
+    if learning.public is None:
+        return {}
+    rows = f"{learning.public.rows:,} rows without labels, which count as public: no training row, no test row"
+    return {"graph of the features": rows}
 
 
 def _privacy(scenario: Scenario, standings: list[Standing], budget: Budgeting) -> dict[str, Facts]:

@@ -124,7 +124,10 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     Faults(engine, wiring.faults(scenario, graph))
     engine.emit(_first_event(built))
     if peers is None:
-        peers = build_peers(scenario, built.training, built.standings, built.budgeting, test.X)
+        public = built.learning.public
+        peers = build_peers(
+            scenario, built.training, built.standings, built.budgeting, None if public is None else public.X
+        )
     for agent, peer in enumerate(peers):
         pacing = wiring.pacing(scenario, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)

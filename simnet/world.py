@@ -24,6 +24,7 @@ from simnet.network import topology
 from simnet.reporting import Reporting, report, training
 from simnet.scenario import Scenario
 from simnet.scenario import data as data_section
+from simnet.scenario.algorithm import DpAdmm
 from simnet.streams import Streams
 from simnet.wiring import link_model, link_models
 
@@ -74,6 +75,8 @@ class Learning:
 
     parts: list[Dataset]
     test: Dataset
+    public: Dataset | None = None
+    """Rows that are neither trained nor tested on: a fused lasso takes its graph from their features."""
 
     @property
     def features(self) -> int:
@@ -91,10 +94,11 @@ class Learning:
 
 
 def learning(scenario: Scenario, agents: int) -> Learning:
-    """Load or generate the rows, split off the test set, and deal the rest to the agents."""
+    """Load or generate the rows, split off the test set and what counts as public, and deal the rest to the agents."""
     section = scenario.data
     streams = Streams(scenario.seed)
     train, test = _train_and_test(scenario)
+    public, test = _public_and_test(scenario, test)
     rng = streams.generator("partition")
     if agents > train.rows:
         raise ScenarioError(f"topology.agents = {agents}: more agents than the {train.rows} training rows")
@@ -104,7 +108,21 @@ def learning(scenario: Scenario, agents: int) -> Learning:
         parts = partition.uneven(train.rows, agents, section.concentration, rng)
     else:
         parts = partition.skewed(train.y, agents, section.concentration, rng)
-    return Learning([train.take(rows) for rows in parts], test)
+    return Learning([train.take(rows) for rows in parts], test, public)
+
+
+def _public_and_test(scenario: Scenario, test: Dataset) -> tuple[Dataset | None, Dataset]:
+    spec = scenario.algorithm
+    if not isinstance(spec, DpAdmm) or spec.graph == "none":
+        return None, test
+    try:
+        rng = Streams(scenario.seed if scenario.data.seed is None else scenario.data.seed).generator("public")
+        return prepare.split(test, spec.graph_share, rng)
+    except DataError:
+        raise ScenarioError(
+            f"algorithm.graph_share = {spec.graph_share:g}: the rows outside the training set ({test.rows}) cannot be "
+            "shared between graph and test; leave more of them, or choose algorithm.graph = 'none'"
+        ) from None
 
 
 def _train_and_test(scenario: Scenario) -> tuple[Dataset, Dataset]:

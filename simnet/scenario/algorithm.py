@@ -172,8 +172,13 @@ class DpAdmm(Section):
     sparsity: NonNegative = Field(1e-5, description="λ1, the weight of |Ax|_1")
     graph: Literal["public", "none"] = Field(
         "public",
-        description="A = [W; I]: W joins features that are conditionally dependent in the test rows, which count as "
-        "public; `none`: A = I, the plain lasso",
+        description="A = [W; I]: W joins features that are conditionally dependent in public rows, see graph_share; "
+        "`none`: A = I, the plain lasso",
+    )
+    graph_share: Share = Field(
+        0.2,
+        description="share of the rows outside the training set whose features count as public; they give the graph "
+        "and are not tested on",
     )
     graph_penalty: Share = Field(0.2, description="weight of the graphical lasso that finds W, on correlations")
     hub: Literal["trusted", "untrusted"] = Field(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simnet import Scenario, run, world
+from simnet.errors import ScenarioError
 from simnet.learning.graph import fused
 from simnet.record.events import BroadcastSkipped, PrivacySpent, ReleaseMade, ReportsGathered
 from simnet.record.laws import Laws
@@ -49,7 +50,7 @@ class Setting:
         built = world.build(chosen)
         self.parts = [(np.asarray(part.X), part.y) for part in built.learning.parts]
         spec = chosen.algorithm
-        graph = fused(built.learning.test.X, spec.graph_penalty).toarray()
+        graph = fused(built.learning.public.X, spec.graph_penalty).toarray()
         self.A = np.vstack([graph, np.eye(FEATURES)])
         assert len(graph) > 0
         self.gamma = spec.eta * spec.penalty * np.linalg.norm(self.A.T @ self.A, 2) + 1
@@ -163,3 +164,19 @@ def test_noise_that_the_scenario_names_costs_what_it_costs():
     spent = [e for _, _, e in result.events if isinstance(e, PrivacySpent) and e.agent == 0]
     assert {e.parameters["sigma"] for e in spent} == {0.05}
     assert result.summary["privacy"]["proven_epsilon"] < 2.0
+
+
+def test_the_graph_comes_from_rows_that_are_neither_trained_nor_tested_on():
+    built, bare = world.build(scenario()), world.build(scenario(**{"algorithm.graph": "none"}))
+    held_out = {row.tobytes() for row in np.asarray(bare.learning.test.X)}
+    public = {row.tobytes() for row in np.asarray(built.learning.public.X)}
+    tested = {row.tobytes() for row in np.asarray(built.learning.test.X)}
+    assert (len(public), len(tested)) == (60, 240)
+    assert public | tested == held_out
+    assert not public & {row.tobytes() for part in built.learning.parts for row in np.asarray(part.X)}
+    assert bare.learning.public is None
+
+
+def test_too_few_rows_for_graph_and_test_are_refused():
+    with pytest.raises(ScenarioError, match=r"outside the training set \(1\) cannot be shared"):
+        world.build(scenario(**{"data.train": 1499}))
