@@ -76,7 +76,7 @@ def _graph(learning: Learning) -> Facts:
     """Where a fused lasso takes its graph from."""
     if learning.public is None:
         return {}
-    rows = f"{learning.public.rows:,} rows without labels, which count as public: no training row, no test row"
+    rows = f"{learning.public.shape[0]:,} rows without labels, which count as public: no training row, no test row"
     return {"graph of the features": rows}
 
 

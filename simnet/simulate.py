@@ -124,10 +124,7 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     Faults(engine, wiring.faults(scenario, graph))
     engine.emit(_first_event(built))
     if peers is None:
-        public = built.learning.public
-        peers = build_peers(
-            scenario, built.training, built.standings, built.budgeting, None if public is None else public.X
-        )
+        peers = build_peers(scenario, built.training, built.standings, built.budgeting, built.learning.public)
     for agent, peer in enumerate(peers):
         pacing = wiring.pacing(scenario, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)

@@ -17,7 +17,7 @@ from simnet.algorithms.plans import Budgeting, budgeting
 from simnet.algorithms.standing import Standing
 from simnet.errors import DataError, ScenarioError
 from simnet.learning import adult, files, generated, partition, prepare
-from simnet.learning.datasets import Dataset
+from simnet.learning.datasets import Dataset, Matrix
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
 from simnet.network import topology
@@ -75,8 +75,8 @@ class Learning:
 
     parts: list[Dataset]
     test: Dataset
-    public: Dataset | None = None
-    """Rows that are neither trained nor tested on: a fused lasso takes its graph from their features."""
+    public: Matrix | None = None
+    """Features of rows that are neither trained nor tested on: a fused lasso takes its graph from them."""
 
     @property
     def features(self) -> int:
@@ -111,18 +111,19 @@ def learning(scenario: Scenario, agents: int) -> Learning:
     return Learning([train.take(rows) for rows in parts], test, public)
 
 
-def _public_and_test(scenario: Scenario, test: Dataset) -> tuple[Dataset | None, Dataset]:
+def _public_and_test(scenario: Scenario, test: Dataset) -> tuple[Matrix | None, Dataset]:
     spec = scenario.algorithm
     if not isinstance(spec, DpAdmm) or spec.graph == "none":
         return None, test
     try:
         rng = Streams(scenario.seed if scenario.data.seed is None else scenario.data.seed).generator("public")
-        return prepare.split(test, spec.graph_share, rng)
+        public, rest = prepare.split(test, spec.graph_share, rng)
     except DataError:
         raise ScenarioError(
             f"algorithm.graph_share = {spec.graph_share:g}: the rows outside the training set ({test.rows}) cannot be "
             "shared between graph and test; leave more of them, or choose algorithm.graph = 'none'"
         ) from None
+    return public.X, rest
 
 
 def _train_and_test(scenario: Scenario) -> tuple[Dataset, Dataset]:

@@ -36,7 +36,7 @@ class Pair:
     plan: Audit
     worlds: tuple[World, World]
     ways: tuple[tuple[Way, ...], tuple[Way, ...]]
-    public: Matrix
+    public: Matrix | None
 
     @property
     def holder(self) -> int:
@@ -102,4 +102,4 @@ def pair(scenario: Scenario, plan: Audit) -> Pair:
     """Build both worlds."""
     world = build(scenario)
     first, second = neighbours(world, plan)
-    return Pair(plan, (first, second), (ways(first, plan), ways(second, plan)), world.learning.test.X)
+    return Pair(plan, (first, second), (ways(first, plan), ways(second, plan)), world.learning.public)

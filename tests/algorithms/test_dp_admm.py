@@ -50,7 +50,7 @@ class Setting:
         built = world.build(chosen)
         self.parts = [(np.asarray(part.X), part.y) for part in built.learning.parts]
         spec = chosen.algorithm
-        graph = fused(built.learning.public.X, spec.graph_penalty).toarray()
+        graph = fused(built.learning.public, spec.graph_penalty).toarray()
         self.A = np.vstack([graph, np.eye(FEATURES)])
         assert len(graph) > 0
         self.gamma = spec.eta * spec.penalty * np.linalg.norm(self.A.T @ self.A, 2) + 1
@@ -169,7 +169,7 @@ def test_noise_that_the_scenario_names_costs_what_it_costs():
 def test_the_graph_comes_from_rows_that_are_neither_trained_nor_tested_on():
     built, bare = world.build(scenario()), world.build(scenario(**{"algorithm.graph": "none"}))
     held_out = {row.tobytes() for row in np.asarray(bare.learning.test.X)}
-    public = {row.tobytes() for row in np.asarray(built.learning.public.X)}
+    public = {row.tobytes() for row in np.asarray(built.learning.public)}
     tested = {row.tobytes() for row in np.asarray(built.learning.test.X)}
     assert (len(public), len(tested)) == (60, 240)
     assert public | tested == held_out
