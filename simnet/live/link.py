@@ -136,9 +136,12 @@ class Link:
             await stream.close()
 
     async def _rest(self, failures: int) -> None:
+        """Pause, longer after each failure; to be roused leaves the first pause, so that no peer sets our pace."""
+        length = 0.5 + 0.5 * self._chance.random()
         longest = min(self._limits.longest_pause, self._limits.first_pause * 2.0 ** min(failures, 32))
+        await asyncio.sleep(length * self._limits.first_pause)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(longest * (0.5 + 0.5 * self._chance.random())):
+            async with asyncio.timeout(length * (longest - self._limits.first_pause)):
                 await self._roused.wait()
         self._roused.clear()
 

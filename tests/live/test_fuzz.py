@@ -1,0 +1,169 @@
+"""Ten thousand envelopes that should not be, against an agent that has better things to do."""
+
+from __future__ import annotations
+
+import gc
+import ssl
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simnet.live import certificates
+from simnet.live.envelope import HEADER_BYTES
+from simnet.live.refusal import Reason
+from simnet.streams import Streams
+from tests.live.party import NOWHERE, Caller, Party, counts, data, hello, run, running, value
+
+ME, HONEST, HOSTILE = 0, 1, 2
+
+WATCHED = 500
+"""The last cases, during which memory is watched; watching makes everything three times slower."""
+
+Case = tuple[bytes, set[Reason]]
+"""What is said on a connection of its own, and the words that it may be refused under."""
+
+
+def _random(chance: np.random.Generator) -> Case:
+    raw = b"\0" + chance.bytes(int(chance.integers(200)))
+    return raw, {Reason.TRUNCATED if len(raw) < HEADER_BYTES else Reason.MALFORMED}
+
+
+def _random_after_hello(chance: np.random.Generator) -> Case:
+    raw, reasons = _random(chance)
+    return hello(HOSTILE) + raw, reasons
+
+
+def _truncated(chance: np.random.Generator) -> Case:
+    raw = data(HOSTILE, 2, content=value(HOSTILE, 2, chance.bytes(100)))
+    return hello(HOSTILE) + raw[: int(chance.integers(1, len(raw)))], {Reason.TRUNCATED}
+
+
+def _flipped(chance: np.random.Generator) -> Case:
+    raw = bytearray(data(HOSTILE, 2, content=value(HOSTILE, 2, chance.bytes(100))))
+    raw[int(chance.integers(len(raw)))] ^= 1 << int(chance.integers(8))
+    faults = {Reason.MALFORMED, Reason.VERSION, Reason.OVERSIZED, Reason.CHECKSUM, Reason.TRUNCATED}
+    return hello(HOSTILE) + bytes(raw), faults
+
+
+def _replayed(chance: np.random.Generator) -> Case:
+    return hello(HOSTILE) + data(HOSTILE, 1, content=value(HOSTILE, 1, chance.bytes(100))), {Reason.REPLAYED}
+
+
+def _skipped(chance: np.random.Generator) -> Case:
+    return hello(HOSTILE) + data(HOSTILE, int(chance.integers(3, 2**62))), {Reason.GAP}
+
+
+def _unknown_peer(chance: np.random.Generator) -> Case:
+    return hello(int(chance.integers(3, 2**32))), {Reason.STRANGER, Reason.IMPOSTOR}
+
+
+def _wrong_peer(_: np.random.Generator) -> Case:
+    return hello(HOSTILE) + data(HONEST, 2), {Reason.IMPOSTOR}
+
+
+def _wrong_run(chance: np.random.Generator) -> Case:
+    return hello(HOSTILE, run=str(chance.integers(2**62))), {Reason.OTHER_RUN}
+
+
+def _old_incarnation(chance: np.random.Generator) -> Case:
+    return hello(HOSTILE, incarnation=0, sequence=int(chance.integers(9))), {Reason.OUT_OF_DATE}
+
+
+def _four_gibibytes(chance: np.random.Generator) -> Case:
+    raw = bytearray(data(HOSTILE, 2))
+    raw[40:44] = b"\xff\xff\xff\xff"
+    return hello(HOSTILE) + bytes(raw) + chance.bytes(1000), {Reason.OVERSIZED}
+
+
+KINDS: list[Callable[[np.random.Generator], Case]] = [
+    _random,
+    _random_after_hello,
+    _truncated,
+    _flipped,
+    _replayed,
+    _skipped,
+    _unknown_peer,
+    _wrong_peer,
+    _wrong_run,
+    _old_incarnation,
+    _four_gibibytes,
+]
+
+
+def _cases(count: int) -> Iterator[Case]:
+    chance = Streams(1).generator("fuzz", "channel")
+    for index in range(count):
+        yield KINDS[index % len(KINDS)](chance)
+
+
+@pytest.mark.parametrize(("secure", "count"), [(False, 9_000), (True, 1_000)], ids=["plain", "TLS"])
+def test_the_agent_answers_its_neighbour_throughout_and_counts_every_refusal(
+    deployment: Path, secure: bool, count: int
+) -> None:
+    folder = deployment if secure else None
+    tls = certificates.load(deployment, HOSTILE).client() if secure else None
+
+    async def story() -> None:
+        agent = Party(folder, ME, {HONEST: NOWHERE, HOSTILE: NOWHERE}, on_frame=lambda peer, _: agent.send(peer, 1))
+        honest = Party(folder, HONEST, {ME: NOWHERE})
+        async with running(agent, honest):
+            first = await Caller.dial(agent.channel.address, tls, "agent-0.simnet")
+            first.say(hello(HOSTILE), data(HOSTILE, 1, round=1))
+            await agent.has((HOSTILE, 1))
+            first.hang_up()
+            spent = Counter[frozenset[Reason]]()
+            for index, (said, reasons) in enumerate(_cases(count)):
+                await _throw(agent, tls, said, index + 1)
+                assert agent.refused[-1][1] in reasons
+                spent[frozenset(reasons)] += 1
+                if index % 100 == 0:
+                    honest.send(ME, index)
+                    await honest.until(lambda: len(honest.got) == index // 100 + 1)  # noqa: B023
+                if index == count - WATCHED:
+                    tracemalloc.start()
+            gc.collect()
+            kept, peak = tracemalloc.get_traced_memory()
+            # TLS takes 256 KiB at either end of the last connection; beyond that, less than 1 KiB a case.
+            assert kept < (1 << 19) + (WATCHED << 10)
+            assert peak < 16 << 20
+            assert sum(counts(agent).values()) == len(agent.refused) == count
+            for reasons, total in spent.items():
+                assert sum(counts(agent).get(reason, 0) for reason in reasons) >= total
+            assert honest.refused == []
+            assert honest.states == [(ME, True)]
+            assert agent.got == [(HOSTILE, 1), *((HONEST, index) for index in range(0, count, 100))]
+
+    try:
+        run(story)
+    finally:
+        tracemalloc.stop()
+
+
+def test_garbage_instead_of_a_handshake_is_counted_and_costs_a_neighbour_nothing(deployment: Path) -> None:
+    async def story() -> None:
+        agent = Party(deployment, ME, {HONEST: NOWHERE}, on_frame=lambda peer, _: agent.send(peer, 1))
+        honest = Party(deployment, HONEST, {ME: NOWHERE})
+        chance = Streams(1).generator("fuzz", "handshake")
+        async with running(agent, honest):
+            for index in range(300):
+                await _throw(agent, None, chance.bytes(int(chance.integers(400))), index + 1)
+            assert counts(agent) == {"handshake": 300}
+            honest.send(ME, 1)
+            await honest.has((ME, 1))
+
+    run(story)
+
+
+async def _throw(agent: Party, tls: ssl.SSLContext | None, said: bytes, total: int) -> None:
+    client = await Caller.dial(agent.channel.address, tls, "agent-0.simnet")
+    client.say(said)
+    if client.writer.can_write_eof():
+        client.writer.write_eof()
+    else:
+        client.writer.close()
+    await agent.until(lambda: len(agent.refused) == total)
+    client.hang_up()
