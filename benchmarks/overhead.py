@@ -39,7 +39,7 @@ class Work:
 
     def again(self) -> None:
         """Do it all once more, from fresh solvers."""
-        solvers = [Solver(solver._objective) for solver in self.solvers]
+        solvers = [Solver(solver.objective) for solver in self.solvers]
         for index, arguments in self.solves:
             solvers[index].solve(*arguments)
         for objective, theta in self.losses:

@@ -63,7 +63,8 @@ class DenseMetric:
         self._objective = objective
         self._curvature = 0.0
         self._every = max(1, objective.rows // (_SAMPLE * objective.features))
-        self._inverse: Square = np.empty((0, 0))
+        self.inverse: Square = np.empty((0, 0))
+        """The upper triangle of K, by columns."""
         self.cost = self._price()
         self.factorisations = 0
 
@@ -79,32 +80,33 @@ class DenseMetric:
         hessian = self._objective.loss_hessian(theta, self._every)
         # A curvature below the Hessian's rounding would leave it without a factor.
         hessian.flat[:: self._objective.features + 1] += max(curvature, 1e-12 * self._objective.smoothness)
-        self._inverse = self._invert(hessian.T)
+        self.inverse = self._invert(hessian.T)
         self._curvature = curvature
         self._every = max(1, self._every // 4)
         self.cost = self._price()
 
+    def fits(self, curvature: float) -> bool:
+        """Whether μ is close enough to the one that K was made for."""
+        return abs(curvature - self._curvature) <= 0.05 * curvature
+
     def shift(self, curvature: float) -> bool:
-        if abs(curvature - self._curvature) <= 0.05 * curvature:
+        if self.fits(curvature):
             return True
         try:
-            forward = self._invert(self._inverse)
+            forward = self._invert(self.inverse)
             forward.flat[:: self._objective.features + 1] += curvature - self._curvature
-            self._inverse = self._invert(forward)
+            self.inverse = self._invert(forward)
         except np.linalg.LinAlgError:
             return False
         self._curvature = curvature
         return True
 
     def apply(self, gradient: Vector) -> Vector:
-        product: Vector = dsymv(1.0, self._inverse, gradient)
+        product: Vector = dsymv(1.0, self.inverse, gradient)
         return product
 
     def learn(self, step: Vector, change: Vector, product: float) -> None:
-        # K + (1 + yᵀKy/sᵀy) ssᵀ/sᵀy − (Ky sᵀ + s yᵀK)/sᵀy is one symmetric update, −(s wᵀ + w sᵀ)/sᵀy.
-        w = dsymv(1.0, self._inverse, change)
-        w -= (0.5 + w.dot(change) / (2.0 * product)) * step
-        dsyr2(-1.0 / product, step, w, a=self._inverse, overwrite_a=1)
+        self.inverse = bfgs(self.inverse, step, change, product, overwrite=True)
 
     def _invert(self, matrix: Square) -> Square:
         """The inverse of a positive definite matrix, upper triangles only; `matrix` is overwritten."""
@@ -114,6 +116,15 @@ class DenseMetric:
             raise np.linalg.LinAlgError("not positive definite")
         inverse: Square = dpotri(factor, overwrite_c=1)[0]
         return inverse
+
+
+def bfgs(inverse: Square, step: Vector, change: Vector, product: float, *, overwrite: bool) -> Square:
+    """K with K·change = step, from one (upper triangles by columns) without; a new matrix, or the old overwritten."""
+    # K + (1 + yᵀKy/sᵀy) ssᵀ/sᵀy − (Ky sᵀ + s yᵀK)/sᵀy is one symmetric update, −(s wᵀ + w sᵀ)/sᵀy.
+    w = dsymv(1.0, inverse, change)
+    w -= (0.5 + w.dot(change) / (2.0 * product)) * step
+    updated: Square = dsyr2(-1.0 / product, step, w, a=inverse, overwrite_a=overwrite)
+    return updated
 
 
 class PairsMetric:

@@ -36,7 +36,8 @@ class LocalObjective:
         self.loss = loss
         self.regulariser = regulariser
         self.weight = weight
-        self._scale = weight / self.rows
+        self.scale = weight / self.rows
+        """What a row's slope counts in the gradient."""
         self._A: Matrix = fold_labels(X, y)
         self._AT: Matrix
         if isinstance(self._A, sp.csr_array):
@@ -56,6 +57,11 @@ class LocalObjective:
     def sparse(self) -> bool:
         return isinstance(self._A, sp.csr_array)
 
+    @property
+    def transposed(self) -> Matrix:
+        """Aᵀ, a feature a row."""
+        return self._AT
+
     def margins(self, theta: Vector) -> Vector:
         """y θ·x of every row."""
         return self._forward(theta)
@@ -70,7 +76,7 @@ class LocalObjective:
     def loss_gradient(self, theta: Vector) -> Vector:
         """The gradient of the loss term alone, (weight/m) Aᵀ l'(Aθ)."""
         gradient = self._backward(self.loss.slope(self._forward(theta)))
-        gradient *= self._scale
+        gradient *= self.scale
         return gradient
 
     def gradient(self, theta: Vector) -> Vector:

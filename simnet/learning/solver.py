@@ -24,10 +24,10 @@ from simnet.learning.losses import Vector
 from simnet.learning.metric import choose
 from simnet.learning.objective import LocalObjective
 
-_PROGRESS = 0.9  # of the smallest norm so far; of the slope, in Wolfe's second condition
-_POOR = 0.5  # a step that leaves more of the gradient than this is worth a new metric
-_ENOUGH = 1e-3  # a metric whose step leaves less than this has nothing to learn from it
-_PATIENCE = 50  # gradients without progress, at a norm that rounding alone explains
+PROGRESS = 0.9  # of the smallest norm so far; of the slope, in Wolfe's second condition
+POOR = 0.5  # a step that leaves more of the gradient than this is worth a new metric
+ENOUGH = 1e-3  # a metric whose step leaves less than this has nothing to learn from it
+PATIENCE = 50  # gradients without progress, at a norm that rounding alone explains
 _ROUNDING = 1e-14  # of the terms that add up to a gradient
 _LIMIT = 20_000  # gradients, for problems too ill-conditioned to solve
 
@@ -44,6 +44,20 @@ class Solution:
     """Cholesky factorisations of a Hessian, or of what stands for it."""
 
 
+class Problem(NamedTuple):
+    """A local problem, with the solver that knows it: f(θ) + linear·θ + (quadratic/2)|θ|² to be solved from `start`."""
+
+    solver: Solver
+    linear: Vector
+    quadratic: float
+    start: Vector
+    tolerance: float
+
+    def solve(self) -> Solution:
+        """Its solution, found alone."""
+        return self.solver.solve(self.linear, self.quadratic, self.start, self.tolerance)
+
+
 class _Point(NamedTuple):
     theta: Vector
     loss_gradient: Vector
@@ -55,11 +69,14 @@ class Solver:
     """Solves one agent's local problems. The same calls give the same results: nothing is random or timed."""
 
     def __init__(self, objective: LocalObjective) -> None:
-        self._objective = objective
-        self._metric = choose(objective)
-        self._age = math.inf  # gradients since the metric was started
-        self._theta: Vector = np.empty(0)
-        self._loss_gradient: Vector = np.empty(0)
+        self.objective = objective
+        self.metric = choose(objective)
+        self.age = math.inf
+        """Gradients since the metric was started."""
+        self.theta: Vector = np.empty(0)
+        """Where the last solve ended."""
+        self.loss_gradient: Vector = np.empty(0)
+        """The loss term's gradient there."""
         self._gradients = 0
 
     def solve(self, linear: Vector, quadratic: float, start: Vector, tolerance: float) -> Solution:
@@ -67,49 +84,49 @@ class Solver:
 
         To start where the last solve ended saves a gradient.
         """
-        curvature = self._objective.regulariser + quadratic
+        curvature = self.objective.regulariser + quadratic
         if not curvature > 0.0:
             raise SimnetError(
                 f"a local problem has curvature {curvature:g}: it must be positive, by a regulariser or by neighbours"
             )
         self._gradients = 0
-        if start.tobytes() != self._theta.tobytes():
-            self._theta = start.astype(np.float64)
-            self._loss_gradient = self._evaluate(self._theta)
-        gradient = self._loss_gradient + curvature * self._theta + linear
-        point = _Point(self._theta, self._loss_gradient, gradient, math.sqrt(gradient.dot(gradient)))
+        if start is not self.theta and start.tobytes() != self.theta.tobytes():
+            self.theta = start.astype(np.float64)
+            self.loss_gradient = self._evaluate(self.theta)
+        gradient = self.loss_gradient + curvature * self.theta + linear
+        point = _Point(self.theta, self.loss_gradient, gradient, math.sqrt(gradient.dot(gradient)))
         if not math.isfinite(point.norm):
             raise SimnetError("a local problem's gradient is not finite: its data, start or linear term is not")
         return self._descend(point, linear, curvature, tolerance)
 
     def _descend(self, point: _Point, linear: Vector, curvature: float, tolerance: float) -> Solution:
-        metric = self._metric
+        metric = self.metric
         factorisations = metric.factorisations
-        stale = point.norm > tolerance and (math.isinf(self._age) or not metric.shift(curvature))
+        stale = point.norm > tolerance and (math.isinf(self.age) or not metric.shift(curvature))
         best, best_at = point.norm, self._gradients
         while not point.norm <= tolerance:
             if stale:
                 metric.rebuild(point.theta, curvature)
-                self._age = 0
-            if self._gradients - best_at > _PATIENCE:
+                self.age = 0
+            if self._gradients - best_at > PATIENCE:
                 self._give_up_at_limits(point, linear, curvature, best, tolerance)
             following = self._search(point, metric.apply(point.gradient), linear, curvature, best)
-            if following.norm <= _PROGRESS * best:
+            if following.norm <= PROGRESS * best:
                 best, best_at = following.norm, self._gradients
-            if following.norm > _ENOUGH * point.norm:
+            if following.norm > ENOUGH * point.norm:
                 self._learn(point, following, curvature)
-            poor = following.norm > _POOR * point.norm
-            stale = math.isinf(self._age) or (poor and self._age >= metric.cost)
+            poor = following.norm > POOR * point.norm
+            stale = math.isinf(self.age) or (poor and self.age >= metric.cost)
             point = following
         point.theta.flags.writeable = False
-        self._theta, self._loss_gradient = point.theta, point.loss_gradient
+        self.theta, self.loss_gradient = point.theta, point.loss_gradient
         return Solution(point.theta, point.norm, self._gradients, metric.factorisations - factorisations)
 
     def _give_up_at_limits(
         self, point: _Point, linear: Vector, curvature: float, best: float, tolerance: float
     ) -> None:
         """Raise if rounding explains that the norm no longer falls, or if the problem has taken too long."""
-        objective = self._objective
+        objective = self.objective
         steepest = curvature + objective.smoothness
         losses = objective.loss.lipschitz * math.sqrt(
             objective.weight * objective.smoothness / objective.loss.smoothness
@@ -131,12 +148,12 @@ class Solver:
         slope = -float(point.gradient.dot(direction))
         if not slope < 0.0:
             # Rounding has spoilt the metric. A plain gradient step shrinks the norm, always.
-            self._age = math.inf
-            direction = point.gradient / (curvature + self._objective.smoothness)
+            self.age = math.inf
+            direction = point.gradient / (curvature + self.objective.smoothness)
             slope = -float(point.gradient.dot(direction))
         size, low, high, at_low, at_high = 1.0, 0.0, math.inf, slope, 0.0
-        enough = _PROGRESS
-        for attempt in range(_PATIENCE):
+        enough = PROGRESS
+        for attempt in range(PATIENCE):
             theta = point.theta - (direction if size == 1.0 else size * direction)
             loss_gradient = self._evaluate(theta)
             gradient = curvature * theta
@@ -159,7 +176,7 @@ class Solver:
             # cheaper than a new direction, so ask for more of it.
             share = at_low / (at_low - at_high) if attempt % 2 == 0 else 0.5
             size = low + (high - low) * min(max(0.1, share), 0.9)
-            enough = _POOR
+            enough = POOR
         return _Point(theta, loss_gradient, gradient, norm)
 
     def _learn(self, old: _Point, new: _Point, curvature: float) -> None:
@@ -169,11 +186,11 @@ class Solver:
         if product <= 0.0:
             return
         # What lies outside these bounds is rounding: no function with this curvature and smoothness has such a pair.
-        steepest = curvature + self._objective.smoothness
+        steepest = curvature + self.objective.smoothness
         if product >= 0.99 * curvature * step.dot(step) and change.dot(change) <= 1.01 * steepest * product:
-            self._metric.learn(step, change, product)
+            self.metric.learn(step, change, product)
 
     def _evaluate(self, theta: Vector) -> Vector:
         self._gradients += 1
-        self._age += 1
-        return self._objective.loss_gradient(theta)
+        self.age += 1
+        return self.objective.loss_gradient(theta)
