@@ -1,0 +1,35 @@
+"""What a study's table on a terminal says."""
+
+from __future__ import annotations
+
+import io
+
+import polars as pl
+from rich.console import Console
+
+from simnet.study.results import StudyResult
+from simnet.study.tables import means_table
+
+
+def told(errors: list[float]) -> str:
+    """The table of one setting with these errors, as text."""
+    number = len(errors)
+    runs = pl.DataFrame(
+        {"algorithm.name": ["admm"] * number, "test_error": errors, "error": [None] * number},
+        schema_overrides={"error": pl.String},
+    )
+    listed = [{"key": str(seed), "seed": seed, "settings": {"algorithm.name": "admm"}} for seed in range(number)]
+    plan = {"name": "few", "question": None, "fields": ["algorithm.name"], "together": [], "runs": listed}
+    console = Console(file=io.StringIO(), width=200)
+    console.print(means_table(StudyResult(None, plan, runs)))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_mean_comes_with_half_of_its_interval():
+    assert "0.2 ± 0.25" in told([0.1, 0.2, 0.3])
+
+
+def test_equal_numbers_have_no_interval_even_if_their_sum_is_rounded():
+    assert sum([0.1] * 10) / 10 != 0.1
+    assert "±" not in told([0.1] * 10).splitlines()[-2]
