@@ -87,29 +87,43 @@ def run(scenario: Scenario, out: str | Path | None = None, *, progress: Progress
     10
     """
     built = build(scenario)
+    return keep(scenario, out, lambda bus: play(built, bus), progress=progress)
+
+
+def keep(
+    scenario: Scenario, out: str | Path | None, happen: Callable[[Bus], None], *, progress: Progress | None = None
+) -> Result:
+    """Let a run of a scenario happen on a bus, and keep its record: in a run folder under `out`, or in memory."""
     if out is None:
         sink = io.BytesIO()
-        metrics, digest, wall = simulate(built, sink, progress=progress)
+        metrics, digest, wall = record(scenario, sink, happen, progress=progress)
         return Result(scenario, metrics.summary(digest, wall), metrics.rounds, metrics.agents, sink.getvalue())
     with RunFolder(Path(out), scenario.name) as folder:
-        metrics, digest, wall = simulate(built, folder.log, progress=progress)
+        metrics, digest, wall = record(scenario, folder.log, happen, progress=progress)
         summary = metrics.summary(digest, wall)
         path = folder.commit(digest, scenario.to_toml(), metrics.rounds, metrics.agents, summary, environment(VERSION))
     return Result(scenario, summary, metrics.rounds, metrics.agents, path / "events.jsonl.zst", path)
 
 
 def simulate(built: World, sink: BinaryIO, *, progress: Progress | None = None) -> tuple[Metrics, str, float]:
-    """Let a world happen once: the log goes to `sink`; metrics, digest and wall seconds come back.
+    """Let a world happen once: the log goes to `sink`; metrics, digest and wall seconds come back."""
+    return record(built.scenario, sink, lambda bus: play(built, bus), progress=progress)
+
+
+def record(
+    scenario: Scenario, sink: BinaryIO, happen: Callable[[Bus], None], *, progress: Progress | None = None
+) -> tuple[Metrics, str, float]:
+    """Let something happen on a bus: the log goes to `sink`; metrics, digest and wall seconds come back.
 
     One BLAS thread: agents are small, and workers must not fight.
     """
     metrics, writer = Metrics(), LogWriter(sink)
     subscribers: list[Subscriber] = [writer, metrics]
     if progress is not None:
-        subscribers.append(_Watcher(progress, built.scenario.rounds))
+        subscribers.append(_Watcher(progress, scenario.rounds))
     started = perf_counter()
     with threadpool_limits(1):
-        play(built, Bus(*subscribers))
+        happen(Bus(*subscribers))
     writer.close()
     return metrics, writer.digest, perf_counter() - started
 
@@ -117,15 +131,11 @@ def simulate(built: World, sink: BinaryIO, *, progress: Progress | None = None) 
 def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
     scenario, graph = built.scenario, built.graph
-    test = built.learning.test
-    evaluator = Evaluator(built.objectives, test.X, test.y)
-    scoreboard = Scoreboard(evaluator, built.agents, built.learning.features, scenario.rounds)
-    engine = wiring.engine(scenario, graph, bus, scoreboard)
+    board = scoreboard(built)
+    engine = wiring.engine(scenario, graph, bus, board)
     Faults(engine, wiring.faults(scenario, graph))
-    engine.emit(_first_event(built))
-    if peers is None:
-        peers = build_peers(scenario, built.training, built.standings, built.budgeting, built.learning.public)
-    for agent, peer in enumerate(peers):
+    engine.emit(first_event(built))
+    for agent, peer in enumerate(peers_of(built) if peers is None else peers):
         pacing = wiring.pacing(scenario, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
         port = wiring.port(scenario, engine, agent, neighbourhood)
@@ -139,10 +149,24 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
             program = after_reports(program, port, phase.reports[agent], phase.begins, plan.opening, ledger)
         engine.attach(port, program)
     engine.run()
-    engine.emit(events.RunFinished(scoreboard.last_round, "", ""))
+    engine.emit(events.RunFinished(board.last_round, "", ""))
 
 
-def _first_event(built: World) -> events.RunStarted:
+def peers_of(built: World, seed: int | None = None) -> list[Peer]:
+    """The agents' mathematics; their noise is the scenario's, or that of another seed."""
+    scenario = built.scenario if seed is None else built.scenario.model_copy(update={"seed": seed})
+    return build_peers(scenario, built.training, built.standings, built.budgeting, built.learning.public)
+
+
+def scoreboard(built: World) -> Scoreboard:
+    """What turns the agents' states into figures, round by round."""
+    test = built.learning.test
+    evaluator = Evaluator(built.objectives, test.X, test.y)
+    return Scoreboard(evaluator, built.agents, built.learning.features, built.scenario.rounds)
+
+
+def first_event(built: World) -> events.RunStarted:
+    """What a log begins with."""
     return events.RunStarted(
         schema=events.SCHEMA,
         version=VERSION,
