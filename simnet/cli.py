@@ -1,7 +1,7 @@
 """The command line: a thin skin over the Python API.
 
 Modules are imported inside the commands: `simnet --help` must not wait for numpy.
-A user's mistake is one sentence on stderr and exit code 2; Ctrl-C is exit code 130.
+A user's mistake is one sentence on stderr and exit code 2; Ctrl-C is exit code 130, SIGTERM 143.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from simnet.scenario import Scenario
+from simnet.cli_live import agent, live_app
+from simnet.cli_options import File, Json, Out, Seed, Set, changes, load
 
 app = typer.Typer(
     name="simnet",
@@ -26,15 +26,9 @@ app = typer.Typer(
 )
 log_app = typer.Typer(help="Verify, replay, compare and export event logs.", no_args_is_help=True)
 app.add_typer(log_app, name="log")
+app.add_typer(live_app, name="live")
+app.command()(agent)
 
-File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Override a field: algorithm.eta=0.05; a value is TOML, a bare word a string."),
-]
-Seed = Annotated[int | None, typer.Option(help="Override the seed.")]
-Out = Annotated[Path, typer.Option(help="Where run folders go.")]
-Json = Annotated[bool, typer.Option("--json", help="Print machine-readable results and nothing else.")]
 Run = Annotated[Path, typer.Argument(help="Run folder or event log.", metavar="RUN")]
 
 
@@ -44,7 +38,7 @@ def run(file: File, sets: Set = None, seed: Seed = None, out: Out = Path("runs")
     from simnet import simulate
     from simnet.terminal import progress, run_table, show, show_json
 
-    scenario = _load(file, sets, seed)
+    scenario = load(file, sets, seed)
     with progress(scenario.name, quiet=json) as tell:
         result = simulate.run(scenario, out, progress=tell)
     if json:
@@ -68,8 +62,8 @@ def compare(
     from simnet import simulate
     from simnet.terminal import compare_table, progress, show, show_json
 
-    changes = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
-    scenario = _load(file, changes, seed)
+    wanted = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
+    scenario = load(file, wanted, seed)
     with progress(scenario.name, quiet=json) as tell:
         results = simulate.compare(scenario, simulate.method_names(methods), out, progress=tell)
     if json:
@@ -139,7 +133,7 @@ def explain(file: File, sets: Set = None, seed: Seed = None, json: Json = False)
     from simnet.explain import explain as explanation
     from simnet.terminal import explain_tables, show, show_json
 
-    found = explanation(_load(file, sets, seed))
+    found = explanation(load(file, sets, seed))
     if json:
         show_json(found)
     else:
@@ -164,8 +158,8 @@ def audit(
     from simnet.audit.report import audit_table
     from simnet.terminal import progress, show, show_json
 
-    changes = _changes(sets, seed) | ({} if runs is None else {"audit.runs": runs})
-    scenario, plan = load_audit(file, changes)
+    changed = changes(sets, seed) | ({} if runs is None else {"audit.runs": runs})
+    scenario, plan = load_audit(file, changed)
     with progress(scenario.name, quiet=json) as tell:
         result = attack(scenario, plan, workers=max(1, workers or os.cpu_count() or 1), progress=tell)
     folder = result.store(out)
@@ -260,41 +254,25 @@ def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this ki
         export_csv(run, kind, sys.stdout)
 
 
-def _changes(sets: list[str] | None, seed: int | None) -> dict[str, Any]:
-    from simnet.scenario.overrides import parse_override
-
-    changes: dict[str, Any] = dict(parse_override(text) for text in sets or [])
-    if seed is not None:
-        changes["seed"] = seed
-    return changes
-
-
-def _load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
-    from simnet.scenario import Scenario
-
-    changes = _changes(sets, seed)
-    scenario = Scenario.load(file)
-    return scenario.with_(**changes) if changes else scenario
-
-
 class Interrupted(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, which typer would swallow in silence."""
+    """Ctrl-C or SIGTERM. Not a KeyboardInterrupt, which typer would swallow in silence."""
 
 
-def _interrupt(_signal: int, _frame: object) -> None:
-    raise Interrupted
+def _interrupt(number: int, _frame: object) -> None:
+    raise Interrupted(number)
 
 
 def main() -> None:
     """The `simnet` command."""
     from simnet.errors import SimnetError
 
-    signal.signal(signal.SIGINT, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
         app()
     except SimnetError as error:
         typer.echo(f"simnet: {error}", err=True)
         sys.exit(2)
-    except Interrupted:
+    except Interrupted as interrupted:
         typer.echo("simnet: interrupted; nothing was kept", err=True)
-        sys.exit(130)
+        sys.exit(128 + interrupted.args[0])

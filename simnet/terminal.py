@@ -153,6 +153,32 @@ def compare_table(results: Sequence[Result]) -> Table:
     return table
 
 
+def live_table(simulated: dict[str, Any], live: dict[str, Any]) -> Table:
+    """A scenario simulated and live, side by side."""
+    table = Table(title=f"{live['scenario']}: {live['algorithm']}, {live['agents']} agents, {live['rounds']} rounds")
+    table.add_column("", style="bold")
+    for heading in ("simulated", "live", "live / simulated"):
+        table.add_column(heading, justify="right")
+    rows = [
+        ("broadcasts", "communication", "broadcasts", 1.0),
+        ("skips", "communication", "skips", 1.0),
+        ("messages", "communication", "messages", 1.0),
+        ("delivered", "communication", "delivered", 1.0),
+        ("lost", "communication", "lost", 1.0),
+        ("bytes on the wire", "communication", "wire_bytes", 1.0),
+        ("staleness, rounds", "staleness", "mean", 1.0),
+        ("test error", "accuracy", "test_error", 1.0),
+        ("train loss", "accuracy", "train_loss", 1.0),
+        ("ms a round", "time", "simulated", 1e3 / live["rounds"]),
+    ]
+    for label, section, name, scale in rows:
+        pair = [each[section][name] for each in (simulated, live)]
+        shown = [value if isinstance(value, int) else value * scale for value in pair]
+        ratio = f"{pair[1] / pair[0]:.3f}" if pair[0] else "–"
+        table.add_row(label, *(number(value) for value in shown), ratio)
+    return table
+
+
 def explain_tables(found: dict[str, dict[str, Any]]) -> list[Table]:
     """A small table a topic."""
     tables = []

@@ -1,0 +1,285 @@
+"""One live agent: its place in a deployment, and its life from the start, or a restart, to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from simnet import wiring
+from simnet.agents.hub import program_of
+from simnet.agents.neighbourhood import Neighbourhood
+from simnet.agents.pacing import Deadline
+from simnet.engines.live import Clock, LivePort, Numbering, Replay
+from simnet.errors import FrameError, LiveError
+from simnet.live import certificates, checkpoint, folder, records
+from simnet.live.channel import SecureChannel
+from simnet.live.journal import Journal, Kind, read
+from simnet.live.memory import JournalMemory
+from simnet.live.recovery import Past, recover
+from simnet.live.shim import Direct, Line, Shim, round_of
+from simnet.network.wire import Passage
+from simnet.privacy.ledger import Charge
+from simnet.record import events
+from simnet.simulate import peers_of
+from simnet.version import VERSION
+from simnet.world import World
+
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Post:
+    """An agent's place in a deployment."""
+
+    agent: int
+    folder: Path
+    """where it keeps its journal; its own alone"""
+    run: str
+    """the deployment's or run's name: agents of others are not listened to"""
+    listen: Address
+    peers: Mapping[int, Address]
+    certificates: Path | None = None
+    """where its certificate is; None speaks without TLS, on loopback only"""
+    shim: bool = True
+    """whether messages and local work take the time, and the risk, that the scenario gives them"""
+    own_noise: bool = False
+    """whether noise comes from a secret of the agent's own, not from the scenario's seed, which everybody knows"""
+
+
+class Attendant(Protocol):
+    """Who looks after an agent: says when all begin, and when it may leave."""
+
+    async def epoch(self) -> float:
+        """The Unix time at which the run begins; asked when all neighbours can be reached."""
+        ...
+
+    def told(self, round: int) -> None:
+        """The agent has finished a round."""
+        ...
+
+    def refused(self, peer: int | None, reason: str) -> None:
+        """Something that came over the wire was not let in."""
+        ...
+
+    async def dismissed(self, agent: LiveAgent) -> None:
+        """Returns when an agent that has finished its last round may leave."""
+        ...
+
+
+async def serve(world: World, post: Post, attendant: Attendant, journal: Callable[[Path], Journal] = Journal) -> None:
+    """Be an agent, from wherever its folder says that it has got to, until dismissed."""
+    with folder.occupied(post.folder):
+        folder.keep_scenario(post.folder, world.scenario.to_toml())
+        place = post.folder / folder.JOURNAL
+        past = recover(read(place)) if place.exists() else None
+        if past is not None and (past.start.agent, past.start.run) != (post.agent, post.run):
+            whose = f"agent {past.start.agent} of {past.start.run!r}"
+            raise LiveError(f"{post.folder} holds the state of {whose}: choose another folder")
+        book = journal(place)
+        agent = LiveAgent(world, post, attendant, book, folder.incarnation(post.folder))
+        try:
+            await agent.live(past)
+        finally:
+            await agent.channel.close()
+            book.close()
+
+
+class LiveAgent:
+    """An agent's objects, new or brought back to where they were; inside a running event loop."""
+
+    def __init__(self, world: World, post: Post, attendant: Attendant, journal: Journal, incarnation: int) -> None:
+        scenario, me = world.scenario, post.agent
+        self._world, self._post, self._attendant, self._journal = world, post, attendant, journal
+        self._peer = peers_of(world, folder.secret(post.folder) if post.own_noise else None)[me]
+        self._pacing = wiring.pacing(scenario, me)
+        self._numbering = Numbering({agent: sorted(world.graph[agent]) for agent in world.graph})
+        neighbours = self._numbering.neighbours[me]
+        self.neighbourhood = Neighbourhood(neighbours, self._peer.initial(), aligned=self._pacing.aligned)
+        self._writer = wiring.writer(scenario, me)
+        self._work = wiring.work_times(scenario, me) if post.shim else None
+        self._ledger = world.budgeting.ledger(scenario)
+        self._unreached = set(neighbours)
+        self._reached = asyncio.Event()
+        if not neighbours:
+            self._reached.set()
+        self.channel = SecureChannel(
+            me,
+            post.listen,
+            {peer: post.peers[peer] for peer in neighbours},
+            None if post.certificates is None else certificates.load(post.certificates, me),
+            post.run,
+            incarnation,
+            self._receive,
+            attendant.refused,
+            self._on_state,
+            on_overflow=self._overflowed,
+            keep=True,
+        )
+        self.memory = JournalMemory(
+            journal, self._checkpoint, lambda: self.channel.seen, self.channel.confirm, attendant.told
+        )
+        self._clock: Clock
+        self._port: LivePort | None = None
+        self._early: dict[tuple[int, int], bytes] = {}
+        self.line: Line
+
+    async def live(self, past: Past | None) -> None:
+        """Begin, or go on; run to the last round; stay until dismissed."""
+        if past is None:
+            await self.channel.start()
+            await self._reached.wait()
+            await self._begin(await self._attendant.epoch())
+        else:
+            self._go_on(past)
+            await self.channel.start()
+        assert self._port is not None
+        scenario = self._world.scenario
+        await program_of(self._peer)(
+            self._peer,
+            self._port,
+            self._pacing,
+            self.neighbourhood,
+            self._ledger,
+            scenario.rounds,
+            private=scenario.log.private,
+            first=1 if past is None else past.finished + 1,
+        )
+        self.memory.save()
+        await self._attendant.dismissed(self)
+
+    async def _begin(self, epoch: float) -> None:
+        start = records.Start(self._post.agent, self._post.run, VERSION, epoch)
+        self._journal.add(Kind.START, records.packed(start))
+        await asyncio.sleep(max(0.0, epoch - time.time()))
+        self._equip(Clock(epoch))
+        self._port = self._open({peer: set() for peer in self.neighbourhood.peers})
+        for (peer, _), raw in self._early.items():
+            try:
+                self._port.receive(peer, raw)
+            except FrameError:
+                self._attendant.refused(peer, "unusable")
+
+    def _go_on(self, past: Past) -> None:
+        """Be again where the journal ends."""
+        clock = Clock(past.start.epoch, past.last)
+        crash = [(past.last, events.FaultBegan("crash", self._post.agent))]
+        crash.append((clock.now, events.FaultEnded("crash", self._post.agent)))  # type: ignore[arg-type]
+        self._journal.rewrite([*past.records, *((Kind.EVENT, records.noted(*entry)) for entry in crash)])
+        unsent: dict[int, tuple[bytes, ...]] = {}
+        if past.checkpoint is not None:
+            unsent = checkpoint.restore(past.checkpoint, self._objects(), self._fixed())["unsent"]
+        for _, spent in past.settled:
+            if isinstance(spent, events.PrivacySpent):
+                self._ledger.spend(Charge.of(spent.mechanism, spent.parameters, spent.spent_on, spent.times))
+        self._draw_again(past.finished)
+        self._equip(clock)
+        passages = self._again(past, unsent)
+        known: dict[int, set[int]] = {peer: set() for peer in self.neighbourhood.peers}
+        for _, event in past.events:
+            if isinstance(event, events.MessageDelivered):
+                known[event.peer].add(event.round)
+        replay = None
+        if past.sending is not None:
+            replay = Replay(past.sending.round, past.noted, past.sending.frames, passages, past.later)
+        self._port = self._open(known, replay)
+        for peer, raw in past.heard:
+            self._port.hear(peer, raw)
+
+    def _again(self, past: Past, unsent: Mapping[int, tuple[bytes, ...]]) -> dict[int, Passage]:
+        """See to the messages that had met no fate; the passages of those that the interrupted round has yet to send.
+
+        Which messages were lost, and have been noted so or not, follows from the links alone. Of the others those that
+        no neighbour had acknowledged are sent again: who knows them already says so by sender and round.
+        """
+        me = self._post.agent
+        fated = {
+            event.message
+            for _, event in past.events
+            if isinstance(event, events.MessageLost | events.MessageOverflowed) and event.agent == me
+        }
+        passages = self.line.recall(past.events)
+        open_ = {
+            (round, peer): passage
+            for (round, peer), passage in passages.items()
+            if self._numbering(me, peer, round) not in fated
+        }
+        now = 0 if past.sending is None else past.sending.round
+        for peer, frames in unsent.items():
+            for raw in frames:
+                round = round_of(raw)
+                self.line.launch(round, {peer: raw}, {peer: passages[round, peer]})
+        for (round, peer), passage in open_.items():
+            if round != now and (passage.fate != "delivered" or passage.corrupted):
+                self.line.launch(round, {peer: b""}, {peer: passage})
+        return {peer: passage for (round, peer), passage in open_.items() if round == now}
+
+    def _equip(self, clock: Clock) -> None:
+        """A clock, and a line to the channel."""
+        self._clock = clock
+        if not self._post.shim:
+            self.line = Direct(self.channel.send)
+            return
+        me, scenario = self._post.agent, self._world.scenario
+        links = {ends[1]: link for ends, link in wiring.links(scenario, self._world.graph).items() if ends[0] == me}
+        shared = scenario.network.medium == "shared"
+        self.line = Shim(me, links, clock, self._numbering, self._note, self.channel.send, shared_medium=shared)
+
+    def _open(self, known: dict[int, set[int]], replay: Replay | None = None) -> LivePort:
+        return LivePort(
+            self._post.agent,
+            self._clock,
+            self.neighbourhood,
+            self._writer,
+            self.memory,
+            self.line,
+            self._numbering,
+            self._world.scenario.rounds,
+            self._world.learning.features,
+            self._work,
+            known,
+            replay,
+        )
+
+    def _draw_again(self, rounds: int) -> None:
+        """Bring the streams of work times and late ticks, of which a round takes a number each, to where they were."""
+        for _ in range(rounds):
+            if self._work is not None:
+                self._work(0)
+            if isinstance(self._pacing, Deadline) and self._pacing.late is not None:
+                next(self._pacing.late)
+
+    def _objects(self) -> dict[str, object]:
+        return {"peer": self._peer, "neighbourhood": self.neighbourhood, "writer": self._writer}
+
+    def _fixed(self) -> dict[str, object]:
+        me = self._post.agent
+        return {"objective": self._world.training[me], "plan": self._world.budgeting.plans[me]}
+
+    def _checkpoint(self) -> bytes:
+        pending, waiting = self.channel.pending, self.line.waiting
+        unsent = {peer: pending.get(peer, ()) + waiting.get(peer, ()) for peer in self.neighbourhood.peers}
+        return checkpoint.save(self._objects() | {"unsent": unsent}, self._fixed())
+
+    def _receive(self, peer: int, raw: bytes) -> None:
+        if self._port is None:
+            # A neighbour may have begun a little sooner; one frame a round is all that it has to say.
+            self._early[peer, round_of(raw)] = raw
+        else:
+            self._port.receive(peer, raw)
+
+    def _overflowed(self, peer: int, raw: bytes) -> None:
+        me, round = self._post.agent, round_of(raw)
+        self._note(events.MessageOverflowed(me, round, peer, self._numbering(me, peer, round)))
+
+    def _note(self, event: events.Event) -> None:
+        self.memory.event(self._clock.now, event)
+
+    def _on_state(self, peer: int, up: bool) -> None:
+        if up:
+            self._unreached.discard(peer)
+            if not self._unreached:
+                self._reached.set()

@@ -1,0 +1,78 @@
+"""`simnet agent`: one agent on a host of its own, with nobody to look after it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+
+from threadpoolctl import threadpool_limits
+
+from simnet.live.agent import LiveAgent, Post, serve
+from simnet.live.fit import check
+from simnet.scenario import Scenario
+from simnet.world import build
+
+_PAUSE = 0.05
+
+
+class Alone:
+    """An attendant that begins when the neighbours are there, and leaves when nobody can need the agent any more.
+
+    That is when all its messages have been acknowledged and the neighbours' last ones are in; after `linger` seconds in
+    any case.
+    """
+
+    def __init__(self, rounds: int, linger: float, say: Callable[[str], None]) -> None:
+        self._rounds = rounds
+        self._linger = linger
+        self._say = say
+        self._refused: Counter[tuple[int | None, str]] = Counter()
+
+    async def epoch(self) -> float:
+        self._say("all neighbours are there; the first round begins")
+        return time.time()
+
+    def told(self, round: int) -> None:
+        if round == self._rounds or round % max(1, self._rounds // 10) == 0:
+            self._say(f"round {round} of {self._rounds}")
+
+    def refused(self, peer: int | None, reason: str) -> None:
+        """Told at the first, the tenth, the hundredth time: a flood must not fill a disk."""
+        self._refused[peer, reason] += 1
+        count = self._refused[peer, reason]
+        if count == 10 ** (len(str(count)) - 1):
+            who = "somebody" if peer is None else f"agent {peer}"
+            self._say(f"refused what {who} sent: {reason}" + (f", {count} times by now" if count > 1 else ""))
+
+    async def dismissed(self, agent: LiveAgent) -> None:
+        self._say("finished; waiting for the neighbours")
+        end = time.monotonic() + self._linger
+        while time.monotonic() < end:
+            agent.memory.save()
+            nothing_left = not any(agent.line.waiting.values()) and not any(agent.channel.pending.values())
+            if nothing_left and agent.neighbourhood.missing(self._rounds) == 0:
+                return
+            await asyncio.sleep(_PAUSE)
+
+
+def run(scenario: Scenario, post: Post, *, linger: float, say: Callable[[str], None]) -> bool:
+    """Be one agent of a deployment to its end; False if told to stop before (SIGTERM, Ctrl-C)."""
+    check(scenario, shim=post.shim)
+    world = build(scenario)
+    with threadpool_limits(1):
+        return asyncio.run(_until_stopped(serve(world, post, Alone(scenario.rounds, linger, say))))
+
+
+async def _until_stopped(life: object) -> bool:
+    task: asyncio.Task[None] = asyncio.ensure_future(life)  # type: ignore[call-overload]
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    with suppress(asyncio.CancelledError):
+        await task
+        return True
+    return False

@@ -1,0 +1,261 @@
+"""All agents of a run as processes of this machine: started, watched, restarted when they die, stopped together.
+
+The processes are forked from one that has built the world, so that twenty agents do not read the data twenty times. A
+process that dies by a signal is started again and goes on from its journal; one that gives up with a sentence ends the
+run. Whatever ends the run, no process is left behind: an agent whose parent is gone stops by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from simnet.errors import LiveError, SimnetError
+from simnet.live.agent import LiveAgent, Post, serve
+from simnet.live.journal import Journal
+from simnet.world import World
+
+LOOPBACK = "127.0.0.1"
+_SOON = 0.2
+"""Seconds between the word that all begin and the beginning."""
+_GRACE = 5.0
+"""Seconds that a process has to stop."""
+_RESTARTS = 20
+"""How often one agent is started again."""
+
+
+@dataclass
+class _Seat:
+    """One agent as its fleet sees it."""
+
+    post: Post
+    process: BaseProcess
+    pipe: Connection
+    starts: int = 1
+    round: int = 0
+    done: bool = False
+    said: str | None = None
+
+
+@dataclass
+class Fleet:
+    """The agents of a world, each in a folder of its own under `folder`."""
+
+    world: World
+    folder: Path
+    run: str
+    certificates: Path | None = None
+    shim: bool = True
+    journal: Callable[[Path], Journal] = Journal
+    refusals: Counter[str] = field(default_factory=Counter)
+    """what was not let in, by reason"""
+    restarts: int = 0
+
+    def __post_init__(self) -> None:
+        self._seats: dict[int, _Seat] = {}
+        self._epoch: float | None = None
+        self._ready: set[int] = set()
+
+    @property
+    def folders(self) -> list[Path]:
+        """Where the agents keep their journals."""
+        return [self.folder / f"agent-{agent}" for agent in range(self.world.agents)]
+
+    def process(self, agent: int) -> int:
+        """The number of an agent's process."""
+        pid = self._seats[agent].process.pid
+        assert pid is not None
+        return pid
+
+    def run_all(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Run every agent to its last round; `progress` is told how many rounds all have finished."""
+        addresses = dict(enumerate((LOOPBACK, port) for port in free_ports(self.world.agents)))
+        told = 0
+        try:
+            for agent in range(self.world.agents):
+                post = Post(
+                    agent,
+                    self.folders[agent],
+                    self.run,
+                    addresses[agent],
+                    {peer: addresses[peer] for peer in self.world.graph[agent]},
+                    self.certificates,
+                    self.shim,
+                )
+                self._seats[agent] = self._start(post)
+            while not all(seat.done for seat in self._seats.values()):
+                self._watch()
+                rounds = min(seat.round for seat in self._seats.values())
+                if progress is not None and rounds > told:
+                    progress(rounds, self.world.scenario.rounds)
+                told = rounds
+            for seat in self._seats.values():
+                seat.pipe.send(("stop", None))
+            for seat in self._seats.values():
+                seat.process.join(_GRACE)
+        finally:
+            self._stop()
+
+    def _start(self, post: Post) -> _Seat:
+        ours, theirs = multiprocessing.Pipe()
+        process = multiprocessing.get_context("fork").Process(
+            target=_be, args=(self.world, post, theirs, self.journal), daemon=True
+        )
+        process.start()
+        theirs.close()
+        return _Seat(post, process, ours)
+
+    def _watch(self) -> None:
+        """Wait for something to happen, and see to it."""
+        by_sign: dict[object, _Seat] = {}
+        for seat in self._seats.values():
+            by_sign[seat.process.sentinel] = by_sign[seat.pipe] = seat
+        for sign in wait(list(by_sign), timeout=1.0):  # type: ignore[arg-type]
+            seat = by_sign[sign]
+            if sign is seat.pipe:
+                with suppress(EOFError, OSError):
+                    self._hear(seat, *seat.pipe.recv())
+            elif not seat.process.is_alive():
+                self._fallen(seat)
+
+    def _hear(self, seat: _Seat, word: str, value: Any) -> None:
+        agent = seat.post.agent
+        if word == "ready":
+            self._ready.add(agent)
+            if self._epoch is None and len(self._ready) == self.world.agents:
+                self._epoch = time.time() + _SOON
+                for other in self._seats.values():
+                    other.pipe.send(("start", self._epoch))
+            elif self._epoch is not None:
+                seat.pipe.send(("start", self._epoch))
+        elif word == "round":
+            seat.round = value
+        elif word == "refused":
+            self.refusals[value] += 1
+        elif word == "done":
+            seat.done = True
+        else:
+            seat.said = value
+
+    def _fallen(self, seat: _Seat) -> None:
+        """A process has ended before the run."""
+        while seat.pipe.poll():
+            with suppress(EOFError, OSError):
+                self._hear(seat, *seat.pipe.recv())
+                continue
+            break
+        code, agent = seat.process.exitcode or 0, seat.post.agent
+        if code >= 0:
+            raise LiveError(f"agent {agent}: {seat.said or ('it was told to stop' if code == 0 else 'it failed')}")
+        if seat.starts > _RESTARTS:
+            raise LiveError(f"agent {agent} died {seat.starts} times, the last time by signal {-code}")
+        self._ready.discard(agent)
+        self.restarts += 1
+        seat.pipe.close()
+        new = self._start(seat.post)
+        new.starts, new.round = seat.starts + 1, seat.round
+        self._seats[agent] = new
+
+    def _stop(self) -> None:
+        for seat in self._seats.values():
+            if seat.process.is_alive():
+                seat.process.terminate()
+        deadline = time.monotonic() + _GRACE
+        for seat in self._seats.values():
+            seat.process.join(max(0.0, deadline - time.monotonic()))
+            if seat.process.is_alive():
+                seat.process.kill()
+                seat.process.join()
+            seat.pipe.close()
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback that nobody listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind((LOOPBACK, 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _be(world: World, post: Post, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
+    """The life of an agent's process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent sees to it
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with threadpool_limits(1):
+            asyncio.run(_attended(world, post, pipe, journal))
+    except SimnetError as error:
+        pipe.send(("failed", str(error)))
+        raise SystemExit(1) from None
+
+
+async def _attended(world: World, post: Post, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
+    life = asyncio.create_task(serve(world, post, _Parent(pipe), journal))
+    orphan = asyncio.create_task(_orphaned(os.getppid()))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, life.cancel)
+    await asyncio.wait([life, orphan], return_when=asyncio.FIRST_COMPLETED)
+    for task in (life, orphan):
+        task.cancel()
+    with suppress(asyncio.CancelledError):
+        await life
+
+
+async def _orphaned(parent: int) -> None:
+    while os.getppid() == parent:
+        await asyncio.sleep(1.0)
+
+
+class _Parent:
+    """The parent process, as an agent knows it: an `Attendant`."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._words: dict[str, asyncio.Future[Any]] = {
+            word: asyncio.get_running_loop().create_future() for word in ("start", "stop")
+        }
+        asyncio.get_running_loop().add_reader(pipe.fileno(), self._read)
+
+    def _read(self) -> None:
+        try:
+            word, value = self._pipe.recv()
+        except (EOFError, OSError):
+            asyncio.get_running_loop().remove_reader(self._pipe.fileno())
+            return
+        if not self._words[word].done():
+            self._words[word].set_result(value)
+
+    def _say(self, word: str, value: object) -> None:
+        with suppress(OSError):
+            self._pipe.send((word, value))
+
+    async def epoch(self) -> float:
+        self._say("ready", None)
+        return float(await self._words["start"])
+
+    def told(self, round: int) -> None:
+        self._say("round", round)
+
+    def refused(self, peer: int | None, reason: str) -> None:
+        self._say("refused", reason)
+
+    async def dismissed(self, agent: LiveAgent) -> None:
+        self._say("done", None)
+        await self._words["stop"]

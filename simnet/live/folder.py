@@ -1,0 +1,73 @@
+"""The folder that a live agent keeps: its journal, and what only it may know or have."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from simnet.errors import LiveError
+
+JOURNAL = "journal"
+SCENARIO = "scenario.toml"
+
+
+@contextmanager
+def occupied(path: Path) -> Iterator[None]:
+    """Make the folder if need be, and be its only user; a crash gives it free."""
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise LiveError(f"{path}: the agent cannot keep its state there ({error.strerror})") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LiveError(f"{path} is in use: another process is this agent already") from None
+        yield
+    finally:
+        os.close(lock)
+
+
+def incarnation(path: Path) -> int:
+    """One more than the last time; safe before it is used."""
+    place = path / "incarnation"
+    number = int(place.read_text()) + 1 if place.exists() else 1
+    _replace(place, str(number))
+    return number
+
+
+def secret(path: Path) -> int:
+    """The seed of the agent's noise, drawn by the operating system once; whoever knows it can take the noise away."""
+    place = path / "secret"
+    if not place.exists():
+        _replace(place, str(secrets.randbits(128)))
+    return int(place.read_text())
+
+
+def keep_scenario(path: Path, text: str) -> None:
+    """The scenario beside the journal, for those who will read it; another one than before is a mistake."""
+    place = path / SCENARIO
+    if place.exists() and place.read_text(encoding="utf-8") != text:
+        raise LiveError(f"{path} holds the state of an agent of another scenario: choose another folder")
+    _replace(place, text)
+
+
+def _replace(place: Path, text: str) -> None:
+    """Write a small file as a whole, down to the disk."""
+    beside = place.with_name(f"{place.name}.new")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(place)
+    folder = os.open(place.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,126 @@
+"""An agent's journal: everything that it must not forget, in the order in which it happened, in one file.
+
+A record is its length and checksum (4 bytes each, little-endian), its kind (1 byte) and its body. A record that is
+written survives the death of the process; one that is followed by `sync` survives that of the machine. Because there is
+one file and one order, whatever is safe is everything up to some moment: a crash can only take the end away. A record
+that a crash has torn is therefore always the last one, and is dropped; damage anywhere else is an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from enum import IntEnum
+from pathlib import Path
+from struct import Struct
+from zlib import crc32
+
+from simnet.errors import LiveError
+
+_HEAD = Struct("<IIB")
+
+Record = tuple["Kind", bytes]
+
+
+class Kind(IntEnum):
+    """What a record holds."""
+
+    START = 1
+    """who keeps the journal, and of which run"""
+    EVENT = 2
+    """an event, as a line of a log"""
+    HEARD = 3
+    """a frame that has come in, with the event that says so"""
+    SENDING = 4
+    """the frames that a round lets out: from here on they may have left"""
+    RESULT = 5
+    """model and dual at the end of a round, for the evaluation"""
+    STATE = 6
+    """a checkpoint: everything that the rounds to come depend on"""
+
+
+_PASSING = frozenset({Kind.HEARD, Kind.SENDING, Kind.STATE})
+
+
+class Journal:
+    """An open journal; records go to its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        fresh = not path.exists()
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+        self.superfluous = 0
+        """Bytes of records that were of use only until the checkpoint after them, since the last `rewrite`."""
+        if fresh:
+            _sync_folder(path.parent)
+
+    def add(self, kind: Kind, body: bytes) -> None:
+        """Write a record; it outlives this process."""
+        left = memoryview(_packed(kind, body))
+        while left:
+            left = left[os.write(self._file, left) :]
+        if kind in _PASSING:
+            self.superfluous += len(body)
+
+    def sync(self) -> None:
+        """What has been written outlives the machine."""
+        getattr(os, "fdatasync", os.fsync)(self._file)
+
+    def rewrite(self, records: Iterable[Record]) -> None:
+        """Let these records take the place of all, at once or not at all."""
+        beside = self.path.with_suffix(".new")
+        file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+        try:
+            with open(file, "wb", closefd=False) as out:
+                for kind, body in records:
+                    out.write(_packed(kind, body))
+            os.fsync(file)
+            beside.replace(self.path)
+            _sync_folder(self.path.parent)
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(self._file)
+        self._file, self.superfluous = file, 0
+
+    def close(self) -> None:
+        """Make everything safe and close the file."""
+        self.sync()
+        os.close(self._file)
+
+
+def read(path: Path) -> Iterator[Record]:
+    """The records of a journal, without one that a crash has torn."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LiveError(f"{path}: the journal cannot be read ({error.strerror})") from None
+    place = 0
+    while place < len(data):
+        end = place + _HEAD.size
+        length, checksum, kind = _HEAD.unpack_from(data, place) if end <= len(data) else (0, 0, 0)
+        body = data[end : end + length]
+        if kind not in _KINDS or len(body) < length or crc32(body, kind) != checksum:
+            if end + length < len(data) and any(data[place:]):
+                raise LiveError(f"{path}: the journal is damaged at byte {place}; the agent cannot go on from it")
+            return
+        yield _KINDS[kind], body
+        place = end + length
+
+
+def _packed(kind: Kind, body: bytes) -> bytes:
+    return _HEAD.pack(len(body), crc32(body, kind), kind) + body
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make what a folder lists durable, where a folder can be opened."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+_KINDS = {int(kind): kind for kind in Kind}

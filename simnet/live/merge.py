@@ -1,0 +1,136 @@
+"""The agents' journals as one record: the same events in one order, evaluated, with messages numbered through.
+
+Events are ordered by time, then by agent. Agents of different machines have different clocks, so a message may seem to
+arrive before it is sent; its arrival, and all that its receiver did after it, then waits for the sending, and takes its
+time. No clock is needed for an order that causes keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from simnet.algorithms.peer import Vector
+from simnet.errors import LiveError
+from simnet.live import folder, records
+from simnet.live.journal import Kind, read
+from simnet.live.records import Start, Timed
+from simnet.record import events
+from simnet.record.bus import Bus
+from simnet.simulate import first_event, scoreboard
+from simnet.world import World
+
+_ARRIVALS = (events.MessageDelivered, events.MessageDuplicated)
+_MESSAGES = (events.MessageSent, *_ARRIVALS, events.MessageLost, events.MessageOverflowed)
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one agent's journal tells."""
+
+    start: Start
+    events: list[Timed]
+    results: Mapping[int, tuple[Vector, Vector]]
+    """model and dual at the end of each round"""
+
+
+def account(path: Path) -> Account:
+    """Read the journal in an agent's folder."""
+    start: Start | None = None
+    told: list[Timed] = []
+    results: dict[int, tuple[Vector, Vector]] = {}
+    for kind, body in read(path / folder.JOURNAL):
+        if kind is Kind.START:
+            start = records.start(body)
+        elif kind is Kind.RESULT:
+            result = records.result(body)
+            results[result.round] = result.vectors
+        elif (found := records.event(kind, body)) is not None:
+            told.append(found)
+    if start is None:
+        raise LiveError(f"{path}: the agent that kept this journal had not begun")
+    return Account(start, told, results)
+
+
+def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
+    """Put the whole run on a bus."""
+    accounts = _one_run(world, [account(path) for path in folders])
+    board = scoreboard(world)
+    begin = min(each.start.epoch for each in accounts)
+    streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in accounts]
+    numbers: dict[tuple[int, int], int] = {}
+    now = 0.0
+    bus.emit(now, first_event(world))
+    for now, found in in_order(streams):
+        event: Any = found
+        if isinstance(event, _MESSAGES):
+            sender = event.peer if isinstance(event, _ARRIVALS) else event.agent
+            number = numbers.setdefault((sender, event.message), len(numbers) + 1)
+            event = msgspec.structs.replace(event, message=number)
+        bus.emit(now, event)
+        if isinstance(event, events.DualUpdated):
+            theta, dual = accounts[event.agent].results[event.round]
+            for done in board.note(event.agent, event.round, theta, dual):
+                bus.emit(now, done)
+    for agent, last in enumerate(board.last_round):
+        if last < world.scenario.rounds:
+            for done in board.excuse(agent):
+                bus.emit(now, done)
+    bus.emit(now, events.RunFinished(board.last_round, "", ""))
+
+
+def in_order(streams: Sequence[Sequence[Timed]]) -> Iterator[Timed]:
+    """The events of all agents, by time and then by agent; no arrival before its sending."""
+    places = [0] * len(streams)
+    heads = [(stream[0][0], agent) for agent, stream in enumerate(streams) if stream]
+    heapify(heads)
+    sent: set[tuple[int, int]] = set()
+    held: dict[tuple[int, int], list[tuple[float, int]]] = {}
+    now = 0.0
+    while heads:
+        t, agent = heappop(heads)
+        event = streams[agent][places[agent]][1]
+        if isinstance(event, _ARRIVALS) and (event.peer, event.message) not in sent:
+            held.setdefault((event.peer, event.message), []).append((t, agent))
+            continue
+        now = max(now, t)
+        yield now, event
+        places[agent] += 1
+        if places[agent] < len(streams[agent]):
+            heappush(heads, (streams[agent][places[agent]][0], agent))
+        if isinstance(event, events.MessageSent):
+            sent.add((agent, event.message))
+            for head in held.pop((agent, event.message), ()):
+                heappush(heads, head)
+    if held:
+        sender, _ = next(iter(held))
+        raise LiveError(f"messages of agent {sender} have arrived that it never sent: its journal is not of this run")
+
+
+def _one_run(world: World, accounts: list[Account]) -> list[Account]:
+    """The accounts in the order of the agents, if there is one of each and all are of one run."""
+    by_agent = {each.start.agent: each for each in accounts}
+    missing = sorted(set(range(world.agents)) - set(by_agent))
+    if missing or len(accounts) != world.agents:
+        what = f"agent {missing[0]}'s journal is missing" if missing else "an agent's journal is there twice"
+        raise LiveError(f"{what}: give the folders of all {world.agents} agents, each once")
+    runs = sorted({each.start.run for each in accounts})
+    if len(runs) > 1:
+        raise LiveError(
+            f"the journals are of different runs, {runs[0]!r} and {runs[1]!r}: they make no record together"
+        )
+    return [by_agent[agent] for agent in range(world.agents)]
+
+
+def _ended(account: Account, world: World) -> list[Timed]:
+    """An agent's events; one that never came to its end has crashed for good."""
+    told = account.events
+    finished = sum(isinstance(event, events.DualUpdated) for _, event in told)
+    if finished == world.scenario.rounds or not told:
+        return told
+    return [*told, (told[-1][0], events.FaultBegan("crash", account.start.agent))]

@@ -1,0 +1,69 @@
+"""`simnet live`: a scenario with every agent a process of this machine, and its record."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+
+from simnet.live import certificates
+from simnet.live.fit import check
+from simnet.live.fleet import Fleet
+from simnet.live.merge import merge
+from simnet.record.bus import Bus
+from simnet.record.folder import slug
+from simnet.scenario import Scenario
+from simnet.simulate import Progress, Result, keep
+from simnet.world import World, build
+
+
+def run(
+    scenario: Scenario,
+    out: str | Path | None = None,
+    *,
+    shim: bool = True,
+    tls: bool = True,
+    progress: Progress | None = None,
+    watch: Callable[[Fleet], None] | None = None,
+) -> Result:
+    """Run a scenario live on this machine's loopback, one process an agent.
+
+    Args:
+        scenario: what to run.
+        out: where run folders go; None keeps everything in memory.
+        shim: whether messages and local work take the time, and the risk, that the scenario gives them.
+        tls: whether the agents speak mutual TLS, under an authority made for this run.
+        progress: told after every round that all agents have finished.
+        watch: given the fleet before it starts.
+    """
+    check(scenario, shim=shim)
+    world = build(scenario)
+
+    def happen(bus: Bus) -> None:
+        with _scratch() as scratch:
+            keys = None
+            if tls:
+                keys = scratch / "certificates"
+                certificates.init(keys, range(world.agents))
+            fleet = Fleet(world, scratch, f"{slug(scenario.name)}-{token_hex(8)}", keys, shim)
+            if watch is not None:
+                watch(fleet)
+            fleet.run_all(progress)
+            merge(world, fleet.folders, bus)
+
+    return keep(scenario, out, happen)
+
+
+def merged(folders: list[Path], scenario: Scenario, out: str | Path | None = None) -> Result:
+    """The journals of agents that ran anywhere as one run's record."""
+    world: World = build(scenario)
+    return keep(scenario, out, lambda bus: merge(world, folders, bus))
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder for the agents' states while they run; what is worth keeping of them becomes the record."""
+    with tempfile.TemporaryDirectory(prefix="simnet-live-") as name:
+        yield Path(name)

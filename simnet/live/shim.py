@@ -1,0 +1,139 @@
+"""What frames meet on their way to the channel: the links of the scenario, or nothing.
+
+A link knows the fate of a message when it is sent (`simnet.network.link`). The shim keeps a frame until its link would
+have delivered it and only then hands it to the channel, and never hands over what the link loses. Each link draws on
+its own random streams, as in a simulation, so that the k-th message of a link meets the same delay and the same luck.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
+from typing import Protocol
+
+from simnet.engines.live import Clock, Numbering
+from simnet.network.frame import HEADER_BYTES, decode
+from simnet.network.link import Link
+from simnet.network.wire import Passage
+from simnet.record import events
+
+Note = Callable[[events.Event], None]
+Send = Callable[[int, bytes], None]
+
+
+class Line(Protocol):
+    """What takes frames to the channel; `simnet.engines.live.Carrier`, and what a restart needs of it."""
+
+    def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]: ...
+
+    def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None: ...
+
+    def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
+        """Come to the state after these events; the passages of the messages among them, by round and neighbour."""
+        ...
+
+    @property
+    def waiting(self) -> dict[int, tuple[bytes, ...]]:
+        """Frames that have not been handed to the channel."""
+        ...
+
+
+class Direct:
+    """No shim: the real network is what it is."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
+        return {peer: _at_once(now, size) for peer, size in sizes.items()}
+
+    def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
+        for peer, raw in frames.items():
+            self._send(peer, raw)
+
+    def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
+        sent = ((t, event) for t, event in past if isinstance(event, events.MessageSent))
+        return {(event.round, event.peer): _at_once(t, event.wire_bytes) for t, event in sent}
+
+    @property
+    def waiting(self) -> dict[int, tuple[bytes, ...]]:
+        return {}
+
+
+class Shim:
+    """One agent's links, by neighbour, in front of its channel; inside a running event loop."""
+
+    def __init__(
+        self,
+        agent: int,
+        links: Mapping[int, Link],
+        clock: Clock,
+        numbering: Numbering,
+        note: Note,
+        send: Send,
+        *,
+        shared_medium: bool = False,
+    ) -> None:
+        self._agent = agent
+        self._links = links
+        self._clock = clock
+        self._number = numbering
+        self._note = note
+        self._send = send
+        self._shared_medium = shared_medium
+        self._waiting: dict[int, list[bytes]] = {peer: [] for peer in links}
+
+    def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
+        if not self._shared_medium:
+            return {peer: self._links[peer].offer(now, size) for peer, size in sizes.items()}
+        # One transmission that every peer hears with its own luck; its bytes are counted with the first message.
+        first = next(iter(sizes))
+        departure = self._links[first].transmitter.admit(now, sizes[first])
+        passages = {peer: self._links[peer].wire.carry(*departure) for peer in sizes}
+        return {peer: passage if peer == first else passage._replace(packets=0) for peer, passage in passages.items()}
+
+    def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
+        for peer, raw in frames.items():
+            passage, where = passages[peer], (self._agent, round, peer, self._number(self._agent, peer, round))
+            if passage.fate == "overflowed":
+                self._note(events.MessageOverflowed(*where))
+            elif passage.fate == "lost":
+                self._at(passage.departs, self._note, events.MessageLost(*where))
+            elif passage.corrupted:
+                self._at(passage.arrives, self._note, events.MessageLost(*where, "corrupted"))
+            else:
+                self._waiting[peer].append(raw)
+                self._at(passage.arrives, self._hand_over, peer, raw)
+                for copy in passage.copies:
+                    self._at(copy, self._send, peer, raw)
+
+    def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
+        sent = ((t, event) for t, event in past if isinstance(event, events.MessageSent))
+        passages: dict[tuple[int, int], Passage] = {}
+        for round, group in groupby(sent, key=lambda entry: entry[1].round):
+            messages = list(group)
+            now = messages[0][0]
+            sizes = {event.peer: HEADER_BYTES + event.payload_bytes for _, event in messages}
+            passages |= {(round, peer): passage for peer, passage in self.offer(now, sizes).items()}
+        return passages
+
+    @property
+    def waiting(self) -> dict[int, tuple[bytes, ...]]:
+        return {peer: tuple(frames) for peer, frames in self._waiting.items() if frames}
+
+    def _at(self, time: float, then: Callable[..., None], *arguments: object) -> None:
+        asyncio.get_running_loop().call_later(max(0.0, time - self._clock.now), then, *arguments)
+
+    def _hand_over(self, peer: int, raw: bytes) -> None:
+        self._waiting[peer].remove(raw)
+        self._send(peer, raw)
+
+
+def round_of(raw: bytes) -> int:
+    """The round that a frame of ours is about."""
+    return decode(raw).round
+
+
+def _at_once(now: float, size: int) -> Passage:
+    return Passage("delivered", now, now, now, 1, size, False, ())
