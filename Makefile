@@ -43,10 +43,12 @@ studies: .venv/installed
 	for study in scenarios/studies/*.toml; do $(BIN)/simnet sweep $$study --out results || exit 1; done
 	$(BIN)/python -m analysis.studies results --output docs/studies --page docs/studies.md
 
-# Every figure and table of the papers; goes on where it was stopped, and says which data it has not got.
+# Every figure and table of the papers; goes on where it was stopped, and says which data it has not got. What is stored
+# already and needs data that are not here stays as it is.
 figures: .venv/installed
 	$(BIN)/python -m analysis.papers.sweep --out results
-	for script in analysis/papers/*_figure_*.py analysis/papers/*_table_*.py analysis/papers/ordering.py; do \
+	for script in analysis/papers/*_figure_*.py analysis/papers/*_table_*.py \
+		analysis/papers/ordering.py analysis/papers/tuning.py; do \
 		$(BIN)/python -m analysis.papers.$$(basename $$script .py) || exit 1; done
 
 clean:

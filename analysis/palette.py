@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgb
 
 from simnet.report.palette import METHODS as COLOURS
 
-__all__ = ["COLOURS", "style"]
+__all__ = ["COLOURS", "shades", "style"]
+
+
+def shades(method: str, count: int) -> list[tuple[float, ...]]:
+    """A method's colour in several tones, the full one first: for settings of one method side by side."""
+    full = to_rgb(COLOURS[method])
+    return [tuple(1 - (1 - part) * (1 - 0.75 * step / max(1, count - 1)) for part in full) for step in range(count)]
 
 
 def style() -> None:

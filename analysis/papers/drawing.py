@@ -20,6 +20,9 @@ from simnet.study.results import StudyResult
 
 Drawing = tuple[Figure, pl.DataFrame]
 
+SOURCES = ("data.source", "data")
+"""What the column of data sets is called."""
+
 
 def finals(study: StudyResult, *figures: str) -> pl.DataFrame:
     """A row a setting and figure: statistics over seeds, at the end of the runs."""
@@ -79,8 +82,31 @@ def options(description: str | None) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main(name: str, draw: Callable[..., Drawing], description: str | None, studies: Sequence[str] = ()) -> None:
-    """Draw from the study of that name, or from several, and write the picture and the table behind it."""
+def lost(table: pl.DataFrame, stored: Path) -> list[str]:
+    """The data sets that a stored table has and a new one has not: their files are not here."""
+    if not stored.exists():
+        return []
+    before = pl.read_csv(stored, infer_schema_length=None)
+    return [
+        source
+        for column in SOURCES
+        if column in before.columns and column in table.columns
+        for source in before[column].unique(maintain_order=True)
+        if source not in table[column]
+    ]
+
+
+def main(
+    name: str,
+    draw: Callable[..., Drawing],
+    description: str | None,
+    studies: Sequence[str] = (),
+    markdown: Callable[[pl.DataFrame], str] | None = None,
+) -> None:
+    """Draw from the study of that name, or from several, and write the picture and the table behind it.
+
+    What is stored already and holds data sets that are absent here stays as it is.
+    """
     chosen = options(description)
     needed = studies or (name,)
     absent = [each for each in needed if not (chosen.results / each / "study.json").exists()]
@@ -88,8 +114,13 @@ def main(name: str, draw: Callable[..., Drawing], description: str | None, studi
         print(f"{name}: skipped, there are no results of {', '.join(absent)}")
         return
     figure, table = draw(*(StudyResult.load(chosen.results / each) for each in needed))
+    stored = chosen.output / f"{name}.csv"
+    if missing := lost(table, stored):
+        print(f"{name}: left as it is, because {stored} has {', '.join(missing)}, which is not here")
+        return
     chosen.output.mkdir(parents=True, exist_ok=True)
-    figure.savefig(chosen.output / f"{name}.png", dpi=110)
-    digits = pl.selectors.float().round_sig_figs(6)
-    table.with_columns(digits).write_csv(chosen.output / f"{name}.csv")
-    print(f"wrote {chosen.output / name}.png and .csv")
+    figure.savefig(stored.with_suffix(".png"), dpi=110)
+    table.with_columns(pl.selectors.float().round_sig_figs(6)).write_csv(stored)
+    if markdown is not None:
+        stored.with_suffix(".md").write_text(markdown(table), encoding="utf-8")
+    print(f"wrote {stored.with_suffix('.png')} and what is behind it")

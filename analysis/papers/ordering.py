@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, finals, main, options, panels
+from analysis.papers.drawing import Drawing, finals, main, panels
 from simnet.study.results import StudyResult
 
 CENTRAL = ("dp-admm", "dp-acc-admm")
@@ -65,8 +65,4 @@ def draw(study: StudyResult) -> Drawing:
 
 
 if __name__ == "__main__":
-    main("ordering", draw, __doc__)
-    chosen = options(__doc__)
-    if (chosen.results / "ordering" / "study.json").exists():
-        told = markdown(table(StudyResult.load(chosen.results / "ordering")))
-        (chosen.output / "ordering.md").write_text(told, encoding="utf-8")
+    main("ordering", draw, __doc__, markdown=markdown)

@@ -5,11 +5,10 @@ python -m analysis.papers.pdml_figure_4
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import polars as pl
 from matplotlib.axes import Axes
 
-from analysis.palette import COLOURS
+from analysis.palette import COLOURS, shades
 from analysis.papers.drawing import Drawing, band, by_round, finals, main, panels, where
 from simnet.study.results import StudyResult
 
@@ -18,19 +17,13 @@ def curves(place: Axes, study: StudyResult, field: str, sign: str) -> pl.DataFra
     """Risk against rounds, a line a value."""
     table = by_round(study, "objective")
     values = table[field].unique().sort().to_list()
-    for number, value in enumerate(values):
-        shade = plt.get_cmap("Purples")(0.45 + 0.5 * number / (len(values) - 1))
-        band(
-            place,
-            where(table, **{field.replace(".", "__"): value}).sort("round"),
-            "round",
-            f"{sign} = {value:g}",
-            shade,
-        )
+    for value, shade in zip(values, reversed(shades("pdml", len(values))), strict=True):
+        curve = where(table, **{field.replace(".", "__"): value}).sort("round")
+        band(place, curve, "round", f"{sign} = {value:g}", shade)
     place.set_xlabel("round")
     place.set_ylabel("empirical risk")
     place.legend(frameon=False)
-    return table.select(pl.lit(sign).alias("varied"), pl.col(field).alias("value"), "round", "mean", "min", "max")
+    return table.select(pl.lit(sign).alias("varied"), pl.col(field).alias("value"), "round", "n", "mean", "min", "max")
 
 
 def draw(bounds: StudyResult, decays: StudyResult, epsilons: StudyResult) -> Drawing:
@@ -51,7 +44,7 @@ def draw(bounds: StudyResult, decays: StudyResult, epsilons: StudyResult) -> Dra
         pl.format("ε, R = {}", "algorithm.objective_bound").alias("varied"),
         pl.col("privacy.epsilon").alias("value"),
         pl.lit(100, dtype=first.schema["round"]).alias("round"),
-        *("mean", "min", "max"),
+        *("n", "mean", "min", "max"),
     )
     return figure, pl.concat([first, second, third])
 

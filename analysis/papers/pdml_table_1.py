@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from analysis.papers.drawing import Drawing, finals, main, options, panels
+from analysis.palette import COLOURS
+from analysis.papers.drawing import Drawing, finals, main, panels
 from simnet.study.results import StudyResult
 
 SETTINGS = ("no privacy", "ε=0.4 R=0", "ε=1 R=0", "ε=0.4 R=1", "ε=0.4 R=9", "ε=1 R=1", "ε=1 R=9")
@@ -40,6 +41,7 @@ def table(study: StudyResult) -> pl.DataFrame:
             {
                 "data": row["data.source"],
                 "setting": name,
+                "n": row["n"],
                 "ours": 100 * (1 - row["mean"]),
                 "least": 100 * (1 - row["max"]),
                 "most": 100 * (1 - row["min"]),
@@ -68,7 +70,7 @@ def draw(study: StudyResult) -> Drawing:
         rows = found.filter(data=data)
         reach = [rows["ours"] - rows["least"], rows["most"] - rows["ours"]]
         places = range(rows.height)
-        place.bar(places, rows["ours"], yerr=reach, color="#8C6BB1", alpha=0.7, capsize=2, label="ours")
+        place.bar(places, rows["ours"], yerr=reach, color=COLOURS["pdml"], alpha=0.7, capsize=2, label="ours")
         place.plot(places, rows["paper"], "kx", label="paper")
         place.axhline(50, color="#999999", linestyle=":")
         place.set_title(data, fontsize=10)
@@ -84,8 +86,4 @@ def draw(study: StudyResult) -> Drawing:
 
 
 if __name__ == "__main__":
-    main("pdml-table-1", draw, __doc__)
-    chosen = options(__doc__)
-    if (chosen.results / "pdml-table-1" / "study.json").exists():
-        told = markdown(table(StudyResult.load(chosen.results / "pdml-table-1")))
-        (chosen.output / "pdml-table-1.md").write_text(told, encoding="utf-8")
+    main("pdml-table-1", draw, __doc__, markdown=markdown)

@@ -2,13 +2,13 @@
 
     python -m analysis.papers.pp_figure_7
 
-IPUMS' US and Brazil where their files were at hand, otherwise two generated problems.
+IPUMS' US and Brazil where their files were at hand; and, instead of them, two generated problems.
 """
 
 from __future__ import annotations
 
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, band, finals, legend_below, main, options, panels, where
+from analysis.papers.drawing import Drawing, band, finals, legend_below, main, panels, where
 from analysis.papers.pp_figure_5 import METHODS, NAMES
 from simnet.study.results import StudyResult
 
@@ -34,5 +34,5 @@ def draw(study: StudyResult) -> Drawing:
 
 
 if __name__ == "__main__":
-    real = (options(__doc__).results / "pp-figure-7" / "study.json").exists()
-    main("pp-figure-7", draw, __doc__, ["pp-figure-7" if real else "pp-figure-7-instead"])
+    main("pp-figure-7", draw, __doc__)
+    main("pp-figure-7-instead", draw, __doc__)

@@ -6,7 +6,7 @@ python -m analysis.papers.r_figure_1
 from __future__ import annotations
 
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, by_round, legend_below, main, panels, where
+from analysis.papers.drawing import Drawing, band, by_round, legend_below, main, panels, where
 from simnet.study.results import StudyResult
 
 GAMMAS = {0.0: (1, 0), 1.0: (4, 2), 5.0: (1, 1)}
@@ -20,16 +20,10 @@ def draw(study: StudyResult) -> Drawing:
         for place, agents in zip(line, (5, 20), strict=True):
             rows = where(table, algorithm__loss_weight=weight, topology__agents=agents)
             plain = where(rows, algorithm__name="dvp").sort("round")
-            place.plot(plain["round"], plain["mean"], color=COLOURS["admm"], label="ADMM")
+            band(place, plain, "round", "ADMM", COLOURS["admm"])
             for gamma, dashes in GAMMAS.items():
                 curve = where(rows, algorithm__name="r-admm", algorithm__gamma=gamma).sort("round")
-                place.plot(
-                    curve["round"],
-                    curve["mean"],
-                    color=COLOURS["r-admm"],
-                    dashes=dashes,
-                    label=f"R-ADMM, γ = {gamma:g}",
-                )
+                band(place, curve, "round", f"R-ADMM, γ = {gamma:g}", COLOURS["r-admm"], dashes=dashes)
             place.set_title(f"{agents} agents, η = 0.5, C = {weight:g}", fontsize=10)
         line[0].set_ylabel("average training loss")
     for place in axes[1]:

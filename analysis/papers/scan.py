@@ -7,9 +7,9 @@ from analysis.papers.drawing import Drawing, band, finals, legend_below, panels,
 from simnet.study.results import StudyResult
 
 SETTINGS = (
-    (0.5, "paper", "#999999", "η = 0.5, paper's calibration (as published)"),
-    (0.01, "paper", None, "η = 0.01, paper's calibration"),
-    (0.01, "proven", None, "η = 0.01, proven calibration"),
+    (0.5, "paper", (1, 1), "η = 0.5, paper's calibration (as published)"),
+    (0.01, "paper", (4, 2), "η = 0.01, paper's calibration"),
+    (0.01, "proven", (1, 0), "η = 0.01, proven calibration"),
 )
 
 
@@ -20,10 +20,9 @@ def draw(study: StudyResult, method: str, field: str, label: str) -> Drawing:
     shown = list(measures.items())[: 3 if method == "ipp-admm" else 2]
     figure, axes = panels(1, len(shown), width=4.0)
     for place, (measure, title) in zip(axes[0], shown, strict=True):
-        for eta, calibration, colour, name in SETTINGS:
+        for eta, calibration, dashes, name in SETTINGS:
             rows = where(table, figure=measure, algorithm__eta=eta, privacy__calibration=calibration).sort(field)
-            dashes = (1, 0) if calibration == "proven" else (4, 2)
-            band(place, rows, field, name, colour or COLOURS[method], dashes=dashes, marker="o", markersize=4)
+            band(place, rows, field, name, COLOURS[method], dashes=dashes, marker="o", markersize=4)
         place.set_xscale("log")
         values = table[field].unique().sort().to_list()
         if values[-1] < 100 * values[0]:

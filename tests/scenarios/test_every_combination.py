@@ -1,0 +1,62 @@
+"""Every method under every pacing, codec, kind of duals and transport: it works, or it is refused with a reason."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from simnet import Scenario, run
+from simnet.errors import ScenarioError
+from simnet.record.laws import Laws
+from simnet.scenario import METHODS
+
+PACINGS = ("ideal", "barrier", "deadline", "quorum", "free")
+CODECS = ("float64", "float32", "float16", "int8", "top-k")
+DUALS = ("node", "healing", "edge")
+ROUNDS = 4
+REFUSED = {
+    ("r-admm", "edge"): "r-admm's rest in even ones",
+    ("dp-admm", "healing"): "dp-admm has no such field",
+    ("dp-admm", "edge"): "dp-admm has no such field",
+    ("dp-acc-admm", "healing"): "dp-acc-admm has no such field",
+    ("dp-acc-admm", "edge"): "dp-acc-admm has no such field",
+}
+CENTRAL = ("dp-admm", "dp-acc-admm")
+
+
+def scenario(method: str, duals: str, **network: object) -> Scenario:
+    algorithm: dict[str, object] = {"name": method}
+    if duals != "node" or method not in CENTRAL:
+        algorithm["duals"] = duals
+    kind = "star" if method in CENTRAL else "ring"
+    return Scenario.of(
+        {
+            "rounds": ROUNDS,
+            "data": {"source": "synthetic", "rows": 300, "features": 4},
+            "topology": {"kind": kind, "agents": 4},
+            "algorithm": algorithm,
+            "privacy": {"epsilon": 20.0},
+            "network": {"link": {"latency": 0.02, "loss": 0.1}, **network},
+        }
+    )
+
+
+@pytest.mark.parametrize("duals", DUALS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_works_under_every_pacing_and_codec_or_says_why_not(method, duals):
+    if (method, duals) in REFUSED:
+        with pytest.raises(ScenarioError, match=REFUSED[method, duals]):
+            scenario(method, duals)
+        return
+    for pacing in PACINGS:
+        for codec in CODECS:
+            result = run(scenario(method, duals, pacing=pacing, codec=codec))
+            summary, laws = result.summary, Laws()
+            for seq, t, event in result.events:
+                laws(seq, t, event)
+            assert laws.finish() == [], (pacing, codec)
+            assert math.isfinite(summary["accuracy"]["train_loss"]), (pacing, codec)
+            assert summary["rounds"] == ROUNDS
+            spent = summary["privacy"]["proven_epsilon"]
+            assert (spent is None) if method == "admm" else spent <= 20.0 + 1e-9
