@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from heapq import heappop, heappush
 from itertools import groupby
 from typing import Protocol
 
@@ -82,7 +83,9 @@ class Shim:
         self._note = note
         self._send = send
         self._shared_medium = shared_medium
-        self._waiting: dict[int, list[bytes]] = {peer: [] for peer in links}
+        self._waiting: dict[int, list[tuple[float, int, bytes]]] = {peer: [] for peer in links}
+        """Heaps: when a frame is due, how many were launched before it, and its bytes."""
+        self._launched = 0
 
     def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
         if not self._shared_medium:
@@ -103,10 +106,10 @@ class Shim:
             elif passage.corrupted:
                 self._at(passage.arrives, self._note, events.MessageLost(*where, "corrupted"))
             else:
-                self._waiting[peer].append(raw)
-                self._at(passage.arrives, self._hand_over, peer, raw)
-                for copy in passage.copies:
-                    self._at(copy, self._send, peer, raw)
+                for arrives in (passage.arrives, *passage.copies):
+                    self._launched += 1
+                    heappush(self._waiting[peer], (arrives, self._launched, raw))
+                    self._at(arrives, self._hand_over, peer, arrives)
 
     def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
         sent = ((t, event) for t, event in past if isinstance(event, events.MessageSent))
@@ -120,14 +123,16 @@ class Shim:
 
     @property
     def waiting(self) -> dict[int, tuple[bytes, ...]]:
-        return {peer: tuple(frames) for peer, frames in self._waiting.items() if frames}
+        return {peer: tuple(raw for _, _, raw in sorted(due)) for peer, due in self._waiting.items() if due}
 
     def _at(self, time: float, then: Callable[..., None], *arguments: object) -> None:
         asyncio.get_running_loop().call_later(max(0.0, time - self._clock.now), then, *arguments)
 
-    def _hand_over(self, peer: int, raw: bytes) -> None:
-        self._waiting[peer].remove(raw)
-        self._send(peer, raw)
+    def _hand_over(self, peer: int, now: float) -> None:
+        """What is due by now, in order: a timer may be early by as much as a clock's grain, a frame never overtakes."""
+        waiting = self._waiting[peer]
+        while waiting and waiting[0][0] <= now:
+            self._send(peer, heappop(waiting)[2])
 
 
 def round_of(raw: bytes) -> int:
