@@ -93,6 +93,8 @@ def _privacy(scenario: Scenario, standings: list[Standing], budget: Budgeting) -
 
 
 def _noise(plan: Plan | Schedule, delta: float) -> Facts:
+    if isinstance(plan, Schedule) and not plan.rounds:
+        return {"rows": "at the trusted hub, which adds the noise and pays for them"}
     if isinstance(plan, Schedule):
         facts, charges = _scheduled_noise(plan), plan.charges
     else:
@@ -119,8 +121,6 @@ def _gaussian_noise(plan: Plan) -> Facts:
 
 
 def _scheduled_noise(plan: Schedule) -> Facts:
-    if not plan.rounds:
-        return {"rounds that use the data": 0}
     scale = "rate α, first round to last" if plan.noise == "gamma" else "σ, first round to last"
     return {
         "rounds that use the data": len(plan.rounds),
