@@ -79,8 +79,9 @@ async def serve(world: World, post: Post, attendant: Attendant, journal: Callabl
         if past is not None and (past.start.agent, past.start.run) != (post.agent, post.run):
             whose = f"agent {past.start.agent} of {past.start.run!r}"
             raise LiveError(f"{post.folder} holds the state of {whose}: choose another folder")
+        number = folder.incarnation(post.folder)
         book = journal(place)
-        agent = LiveAgent(world, post, attendant, book, folder.incarnation(post.folder))
+        agent = LiveAgent(world, post, attendant, book, number)
         try:
             await agent.live(past)
         finally:

@@ -81,6 +81,11 @@ class Fleet:
         assert pid is not None
         return pid
 
+    @property
+    def rounds(self) -> dict[int, int]:
+        """How many rounds each agent has finished."""
+        return {agent: seat.round for agent, seat in self._seats.items()}
+
     def run_all(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Run every agent to its last round; `progress` is told how many rounds all have finished."""
         addresses = dict(enumerate((LOOPBACK, port) for port in free_ports(self.world.agents)))
@@ -99,7 +104,7 @@ class Fleet:
                 self._seats[agent] = self._start(post)
             while not all(seat.done for seat in self._seats.values()):
                 self._watch()
-                rounds = min(seat.round for seat in self._seats.values())
+                rounds = min(self.rounds.values())
                 if progress is not None and rounds > told:
                     progress(rounds, self.world.scenario.rounds)
                 told = rounds

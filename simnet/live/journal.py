@@ -1,9 +1,10 @@
 """An agent's journal: everything that it must not forget, in the order in which it happened, in one file.
 
-A record is its length and checksum (4 bytes each, little-endian), its kind (1 byte) and its body. A record that is
-written survives the death of the process; one that is followed by `sync` survives that of the machine. Because there is
-one file and one order, whatever is safe is everything up to some moment: a crash can only take the end away. A record
-that a crash has torn is therefore always the last one, and is dropped; damage anywhere else is an error.
+A record is a head of 13 bytes (little-endian: the body's kind, length and CRC-32, and the CRC-32 of these three), then
+the body. A record that is written survives the death of the process; one that is followed by `sync` survives that of
+the machine. Because there is one file and one order, whatever is safe is everything up to some moment: a crash can only
+take the end away. A record that a crash has torn is therefore always the last one, and is dropped; damage anywhere else
+is an error.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from zlib import crc32
 
 from simnet.errors import LiveError
 
-_HEAD = Struct("<IIB")
+_FIELDS, _CHECKSUM = Struct("<BII"), Struct("<I")
+_HEAD = _FIELDS.size + _CHECKSUM.size
 
 Record = tuple["Kind", bytes]
 
@@ -98,19 +100,23 @@ def read(path: Path) -> Iterator[Record]:
         raise LiveError(f"{path}: the journal cannot be read ({error.strerror})") from None
     place = 0
     while place < len(data):
-        end = place + _HEAD.size
-        length, checksum, kind = _HEAD.unpack_from(data, place) if end <= len(data) else (0, 0, 0)
-        body = data[end : end + length]
-        if kind not in _KINDS or len(body) < length or crc32(body, kind) != checksum:
-            if end + length < len(data) and any(data[place:]):
-                raise LiveError(f"{path}: the journal is damaged at byte {place}; the agent cannot go on from it")
-            return
+        head, body = data[place : place + _HEAD], b""
+        if len(head) < _HEAD or not any(data[place:]):
+            return  # torn in its head, or never written by a machine that lost its power
+        kind, length, checksum = _FIELDS.unpack_from(head)
+        sound = _CHECKSUM.pack(crc32(head[: _FIELDS.size])) == head[_FIELDS.size :]
+        body, end = data[place + _HEAD : place + _HEAD + length], place + _HEAD + length
+        if sound and (end > len(data) or (end == len(data) and crc32(body) != checksum)):
+            return  # torn in its body
+        if not sound or kind not in _KINDS or crc32(body) != checksum:
+            raise LiveError(f"{path}: the journal is damaged at byte {place}; the agent cannot go on from it")
         yield _KINDS[kind], body
-        place = end + length
+        place = end
 
 
 def _packed(kind: Kind, body: bytes) -> bytes:
-    return _HEAD.pack(len(body), crc32(body, kind), kind) + body
+    fields = _FIELDS.pack(kind, len(body), crc32(body))
+    return b"".join((fields, _CHECKSUM.pack(crc32(fields)), body))
 
 
 def _sync_folder(folder: Path) -> None:
