@@ -25,6 +25,16 @@ class Figures:
         row = means(runs, [], [figure]).row(0, named=True)
         return row["mean"], row["mean"] - row["t95_low"]
 
+    def change(self, settings: dict[str, Any], before: dict[str, Any], figure: str = "test_error") -> str:
+        """What the one has more than the other, seed by seed."""
+        after, other = (
+            self._runs.filter(*(pl.col(_FIELDS[name]) == value for name, value in each.items())).select("seed", figure)
+            for each in (settings, before)
+        )
+        gaps = after.join(other, on="seed", suffix="_before").select(pl.col(figure) - pl.col(f"{figure}_before"))
+        row = means(gaps, [], [figure]).row(0, named=True)
+        return f"{row['mean']:+.4f} ± {row['mean'] - row['t95_low']:.4f}".replace("-", "−")
+
     def __call__(self, figure: str, **settings: Any) -> float:
         return self.spread(figure, settings)[0]
 
@@ -58,18 +68,16 @@ _FIELDS = {
 
 def methods(found: StudyResult) -> str:
     get = Figures(found)
-    ratio = get("wire_bytes", method="ipp-admm", epsilon=1.0) / get("wire_bytes", method="pp-admm", epsilon=1.0)
+    pp, ipp, central = ({"method": name, "epsilon": 1.0} for name in ("pp-admm", "ipp-admm", "dp-admm"))
+    ratio, far = (get("wire_bytes", **each) / get("wire_bytes", **pp) for each in (ipp, central))
     older = ("dvp", "pvp", "m-admm", "r-admm")
     best = min(older, key=lambda name: get("test_error", method=name, epsilon=1.0))
     return (
-        f"At ε = 1 PP-ADMM ends at {get.error(method='pp-admm', epsilon=1.0)} for "
-        f"{get.sent(method='pp-admm', epsilon=1.0)} (ADMM without noise: {get.error(method='admm', epsilon=1.0)}), and "
-        f"IPP-ADMM at {get.error(method='ipp-admm', epsilon=1.0)} for {100 * ratio:.0f} % of the bytes; of the methods "
-        f"that leave rows where they are, the next is {best} with {get.error(method=best, epsilon=1.0)} for as many "
-        "bytes "
-        f"as PP-ADMM. Moving the rows buys nothing here and costs a hundred times the bytes: DP-ADMM at a trusted hub "
-        f"ends at {get.error(method='dp-admm', epsilon=1.0)} for {get.sent(method='dp-admm', epsilon=1.0)}, PDML at "
-        f"{get.error(method='pdml', epsilon=1.0)} for {get.sent(method='pdml', epsilon=1.0)}."
+        f"Among those that leave rows where they are, PP-ADMM has the lowest error at ε = 1 ({get.error(**pp)} for "
+        f"{get.sent(**pp)}; without noise {get.error(method='admm', epsilon=1.0)}) and IPP-ADMM the fewest bytes "
+        f"({get.change(ipp, pp)} in error for {100 * ratio:.0f} % of them), and the next is {best} with "
+        f"{get.error(method=best, epsilon=1.0)}. Moving the rows to a trusted hub costs {far:.0f} times the bytes and "
+        f"changes PP-ADMM's error by {get.change(central, pp)}."
     )
 
 
@@ -77,124 +85,108 @@ def skips(found: StudyResult) -> str:
     get = Figures(found)
     free = {"clip": 2.0, "threshold": 0.0}
     high = {"clip": 2.0, "threshold": 0.1, "releases": 30}
+    few, some, many = ({"epsilon": 1.0, "releases": most, **free} for most in (5, 15, 30))
     return (
-        f"The most releases c decide the bytes: at ε = 1 and c = 15 all agents send "
-        f"{get.sent(epsilon=1.0, releases=15, **free)} in all and ends at "
-        f"{get.error(epsilon=1.0, releases=15, **free)}, "
-        f"c = 5 sends {get.sent(epsilon=1.0, releases=5, **free)} and ends at "
-        f"{get.error(epsilon=1.0, releases=5, **free)}, "
-        f"and c = 30 is no better than c = 15 ({get.error(epsilon=1.0, releases=30, **free)}). The "
-        "threshold and "
-        f"C_loss hardly matter at such an ε, because the noise of a proven test drowns what it measures: with c = 30 "
-        "about half of all rounds are sent whatever the threshold "
-        f"({get('broadcasts', epsilon=1.0, releases=30, **free):.0f} "
-        f"and {get('broadcasts', epsilon=1.0, **high):.0f} of 150 for α = 0 and 0.1), and only at ε = 100 does the "
-        f"threshold choose ({get('broadcasts', epsilon=100.0, releases=30, **free):.0f} and "
+        f"At ε = 1 the most releases c decide: c = 15 ends at {get.error(**some)} for {get.sent(**some)}, c = 5 saves "
+        f"{100 * (1 - get('wire_bytes', **few) / get('wire_bytes', **some)):.0f} % of the bytes for "
+        f"{get.change(few, some)} in error, and c = 30 changes it by {get.change(many, some)}. "
+        f"The threshold hardly chooses there, because the noise of the test drowns "
+        f"what it measures ({get('broadcasts', **many):.0f} and "
+        f"{get('broadcasts', epsilon=1.0, **high):.0f} of 150 rounds are sent for α = 0 and 0.1 with c = 30); at "
+        f"ε = 100 it does ({get('broadcasts', epsilon=100.0, releases=30, **free):.0f} and "
         f"{get('broadcasts', epsilon=100.0, **high):.0f})."
-    )
-
-
-def pacing(found: StudyResult) -> str:
-    get = Figures(found)
-    times = found.reaching(
-        PACING_TARGET, "t", by=["algorithm.duals", *map(_FIELDS.get, ("pacing", "latency", "sigma"))]
-    )
-
-    def seconds(pace: str, sigma: float, kind: str = "edge", latency: str = "20 ms") -> str:
-        row = times.filter(
-            pl.col("algorithm.duals") == kind,
-            pl.col(_FIELDS["pacing"]) == pace,
-            pl.col(_FIELDS["latency"]) == latency,
-            pl.col(_FIELDS["sigma"]) == sigma,
-        ).row(0, named=True)
-        return (
-            f"{row['km_median']:.2g} s" if row["km_median"] is not None else f"never ({row['reached']} of {row['n']})"
-        )
-
-    return (
-        f"On 20 ms links with edge duals the median time to an error of {PACING_TARGET:g} is "
-        f"{seconds('barrier', 0.0)} for a "
-        f"barrier, {seconds('quorum', 0.0)} for a quorum, {seconds('deadline', 0.0)} for a deadline of 200 ms and "
-        f"{seconds('free', 0.0)} for free agents when work is even; with late agents (σ = 2) it is "
-        f"{seconds('barrier', 2.0)}, {seconds('quorum', 2.0)}, {seconds('deadline', 2.0)} and "
-        f"{seconds('free', 2.0)}. Under "
-        f"the papers' node duals only the barrier is sure to get there ({seconds('barrier', 2.0, 'node')}; quorum "
-        f"{seconds('quorum', 2.0, 'node')}, deadline {seconds('deadline', 2.0, 'node')}, free "
-        f"{seconds('free', 2.0, 'node')}): who goes on with old values ends at "
-        f"{get('test_error', pacing='quorum', duals='node', sigma=2.0):.3f} where the barrier ends at "
-        f"{get('test_error', pacing='barrier', duals='node', sigma=2.0):.3f}."
-    )
-
-
-def topologies(found: StudyResult) -> str:
-    get = Figures(found)
-    return (
-        f"More agents over the same rows cost both ways: from 5 to 20 agents a ring goes from "
-        f"{get.error(kind='ring', agents=5)} for {get.sent(kind='ring', agents=5)} to "
-        f"{get.error(kind='ring', agents=20)} for {get.sent(kind='ring', agents=20)}. Denser is not better within 30 "
-        f"rounds of one η (each neighbour adds 2η to the penalty that holds a model back): twenty agents end at "
-        f"{get.error(kind='complete', agents=20)} on a complete graph for {get.sent(kind='complete', agents=20)}, "
-        "and at "
-        f"{get.error(kind='star', agents=20)} on a star, where the hub has 19 neighbours."
-    )
-
-
-def hub(found: StudyResult) -> str:
-    get = Figures(found)
-    few, many = {"train": 10_000}, {"train": 35_000}
-    return (
-        f"Not in bytes: uploading 35,000 rows costs {get.sent(method='dp-admm', hub='trusted', **many)} and 10,000 "
-        "rows "
-        f"{get.sent(method='dp-admm', hub='trusted', **few)}, where 30 rounds of models or of noisy gradients to an "
-        f"untrusted hub cost {get.sent(method='pp-admm', **many)} whatever the rows. In error all are alike with "
-        "35,000 "
-        f"rows (trusted {get.error(method='dp-admm', hub='trusted', **many)}, untrusted "
-        f"{get.error(method='dp-admm', hub='untrusted', **many)}, PP-ADMM {get.error(method='pp-admm', **many)}), "
-        "and with "
-        "10,000 a hub seems ahead, which three seeds do not settle "
-        f"({get.error(method='dp-admm', hub='trusted', **few)}, "
-        f"{get.error(method='dp-admm', hub='untrusted', **few)} and {get.error(method='pp-admm', **few)})."
     )
 
 
 def duals(found: StudyResult) -> str:
     get = Figures(found)
-    lost = {"pacing": "deadline", "loss": 0.3}
+    node, healing, edge = ({"duals": kind, "pacing": "deadline", "loss": 0.3} for kind in ("node", "healing", "edge"))
+    sound = {"duals": "node", "pacing": "deadline", "loss": 0.0}
+    waiting = {"duals": "node", "pacing": "barrier", "loss": 0.3}
     return (
-        f"At 30 % loss the papers' node duals end at an error of {get.error(duals='node', **lost)}, healing duals at "
-        f"{get.error(duals='healing', **lost)} and edge duals at {get.error(duals='edge', **lost)}, where "
-        f"all have {get('test_error', duals='node', pacing='deadline', loss=0.0):.3f} without loss; a barrier "
-        f"changes little about that (node duals: {get.error(duals='node', pacing='barrier', loss=0.3)}). Edge "
-        f"duals send no byte more than node duals, healing duals "
+        f"Against {get.error(**sound)} without loss, a loss of 30 % costs the papers' node duals "
+        f"{get.change(node, sound)}, healing duals {get.change(healing, sound)} and edge duals "
+        f"{get.change(edge, sound)} in error, and a barrier instead of a deadline changes that of node duals by "
+        f"{get.change(waiting, node)}. Edge duals send no byte more than node duals, healing duals "
         f"{get('wire_bytes', duals='healing') / get('wire_bytes', duals='node'):.2f} times as many."
+    )
+
+
+def pacing(found: StudyResult) -> str:
+    by = ["algorithm.duals", *(_FIELDS[name] for name in ("pacing", "latency", "sigma"))]
+    times = found.reaching(PACING_TARGET, "t", by=by)
+
+    def seconds(kind: str, sigma: float) -> str:
+        """Barrier, quorum, deadline and free agents, on links of 20 ms."""
+        told = []
+        for pace in ("barrier", "quorum", "deadline", "free"):
+            wanted = zip(by, (kind, pace, "20 ms", sigma), strict=True)
+            row = times.filter(*(pl.col(name) == value for name, value in wanted)).row(0, named=True)
+            never = f"never ({row['reached']} of {row['n']} runs)"
+            told.append(never if row["km_median"] is None else f"{row['km_median']:.2g} s")
+        return f"{', '.join(told[:-1])} and {told[-1]}"
+
+    return (
+        f"On 20 ms links with edge duals the median time to an error of {PACING_TARGET:g} is, for a barrier, a quorum, "
+        f"a deadline of 200 ms and free agents, {seconds('edge', 0.0)} when work is even, and {seconds('edge', 2.0)} "
+        f"with late agents (σ = 2). With the papers' node duals and late agents it is {seconds('node', 2.0)}: who goes "
+        f"on with old values does not get there."
     )
 
 
 def codecs(found: StudyResult) -> str:
     get = Figures(found)
-    share = get("wire_bytes", method="pp-admm", codec="int8") / get("wire_bytes", method="pp-admm", codec="float64")
+    full, byte, few = ({"method": "pp-admm", "codec": codec} for codec in ("float64", "int8", "top-k"))
+    share, fewer = (100 * get("wire_bytes", **each) / get("wire_bytes", **full) for each in (byte, few))
     return (
-        f"One byte a number is enough: int8 ends at {get.error(method='pp-admm', codec='int8')} where float64 ends at "
-        f"{get.error(method='pp-admm', codec='float64')} (pp-admm), for {100 * share:.0f} % of the bytes, and "
-        "IPP-ADMM's "
-        f"skips bring it down to {get.sent(method='ipp-admm', codec='int8')}. Sending only the largest tenth of the "
-        f"entries saves hardly more ({get.sent(method='pp-admm', codec='top-k')} against "
-        f"{get.sent(method='pp-admm', codec='int8')}) and costs dearly: "
-        f"{get.error(method='pp-admm', codec='top-k')}, and "
-        f"{get.error(method='admm', codec='top-k')} without any noise."
+        f"One byte a number is enough: with int8 PP-ADMM ends at {get.error(**byte)}, {get.change(byte, full)} against "
+        f"float64, for {share:.0f} % of the bytes. The largest tenth of the entries takes {fewer:.0f} % and costs "
+        f"{get.change(few, full)} ({get.change(few | {'method': 'admm'}, full | {'method': 'admm'})} without noise)."
+    )
+
+
+def topologies(found: StudyResult) -> str:
+    get = Figures(found)
+    five, ring, whole, star = (
+        {"kind": kind, "agents": agents} for kind, agents in (("ring", 5), ("ring", 20), ("complete", 20), ("star", 20))
+    )
+    return (
+        f"More agents over the same rows cost both ways: a ring of 5 ends at {get.error(**five)} for "
+        f"{get.sent(**five)}, one of 20 at {get.error(**ring)} for {get.sent(**ring)}. "
+        f"Denser is not better within 30 rounds of one η, since each neighbour adds 2η to the penalty that "
+        f"holds a model back: twenty agents end at "
+        f"{get.error(**whole)} on a complete graph for {get.sent(**whole)}, and at {get.error(**star)} on a star."
     )
 
 
 def transports(found: StudyResult) -> str:
     get = Figures(found)
+    edge, again, node, repeated = (
+        {"transport": transport, "duals": duals, "loss": 0.4}
+        for duals in ("edge", "node")
+        for transport in ("datagram", "reliable")
+    )
     return (
-        f"Not if the duals survive loss: at 40 % loss edge duals over datagrams end at "
-        f"{get.error(transport='datagram', duals='edge', loss=0.4)}, which repetition betters to "
-        f"{get.error(transport='reliable', duals='edge', loss=0.4)} for "
-        f"{get('wire_bytes', transport='reliable', loss=0.4) / get('wire_bytes', transport='datagram', loss=0.4):.1f} "
-        f"times the bytes. Node duals gain more ({get.error(transport='datagram', duals='node', loss=0.4)} to "
-        f"{get.error(transport='reliable', duals='node', loss=0.4)}) and are still worse than edge duals without any "
-        f"repetition."
+        f"Not if the duals survive loss: at 40 % loss edge duals over datagrams end at {get.error(**edge)}, and "
+        f"repetition changes that by {get.change(again, edge)} for "
+        f"{get('wire_bytes', **again) / get('wire_bytes', **edge):.1f} times the bytes. Node duals gain more "
+        f"({get.change(repeated, node)}) and still end at {get.error(**repeated)}, {get.change(repeated, edge)} "
+        f"against edge duals without repetition."
+    )
+
+
+def hub(found: StudyResult) -> str:
+    get = Figures(found)
+    few, many = ({"train": rows} for rows in (10_000, 35_000))
+    trusted, other = ({"method": "dp-admm", "hub": kind} for kind in ("trusted", "untrusted"))
+    peers = {"method": "pp-admm"}
+    return (
+        f"Not in bytes: uploading 35,000 rows costs {get.sent(**trusted, **many)} and 10,000 rows "
+        f"{get.sent(**trusted, **few)}, where 30 rounds of models among peers, or of noisy gradients to an "
+        f"untrusted hub, cost {get.sent(**peers, **many)} whatever the rows. In error PP-ADMM among peers ends at "
+        f"{get.error(**peers, **many)} with 35,000 rows and {get.error(**peers, **few)} with 10,000, against which a "
+        f"trusted hub has {get.change(trusted | many, peers | many)} and {get.change(trusted | few, peers | few)}, an "
+        f"untrusted one {get.change(other | many, peers | many)} and {get.change(other | few, peers | few)}."
     )
 
 
