@@ -7,7 +7,7 @@ comes too late to count.
 
 from __future__ import annotations
 
-from simnet.engines.moments import ARRIVAL, Moment, at
+from simnet.engines.moments import at
 from simnet.engines.virtual import Flight, VirtualEngine
 from simnet.network import frame
 from simnet.network.wire import Passage
@@ -49,9 +49,10 @@ class Reliable:
         engine, flight = self._engine, pending.flight
         if passage.fate == "delivered" and (flight.sender, flight.peer) not in engine.cut:
             for time in (passage.arrives, *passage.copies):
-                copy = Flight(lambda copy: self._arrive(pending, copy), flight.sender, flight.peer, 0, 0, b"")
+                arrival = (lambda copy: self._arrive(pending, copy),)
+                copy = Flight(arrival, flight.sender, flight.peer, 0, 0, b"")
                 copy.corrupted = passage.corrupted
-                Moment(engine.env, time, ARRIVAL).callbacks.append(copy)
+                engine.fly(copy, time)
         pause = self._timeout * self._backoff ** (pending.attempt - 1)
         at(engine.env, engine.env.now + pause, lambda: self._expire(pending))
 
@@ -64,7 +65,8 @@ class Reliable:
             done = port.inbox.admit(engine.env.now)
             copy.taken = True
             if done < float("inf"):
-                Moment(engine.env, done, ARRIVAL).callbacks.append(copy)
+                copy.callbacks = (lambda copy: self._arrive(pending, copy),)
+                engine.fly(copy, done)
             return
         if copy.corrupted:
             engine.refused(flight)
@@ -76,7 +78,7 @@ class Reliable:
         else:
             pending.delivered = True
             engine.in_flight -= 1
-            engine.emit(events.MessageDelivered(flight.peer, flight.round, flight.sender, flight.message))
+            engine.arrived(flight)
             port.receive(flight.raw)
         engine.send(flight.peer, (flight.sender,), flight.round, frame.Kind.ACK, b"")
         engine.meet()

@@ -8,12 +8,13 @@ SimPy events. `simnet.engines.moments` says in which order things happen at one 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol
+from heapq import heappop, heappush
+from typing import Any, ClassVar, Protocol
 
+import msgspec
 import simpy
-from simpy.events import Event as SimEvent
 
-from simnet.engines.moments import ARRIVAL, Moment, Signal
+from simnet.engines.moments import ARRIVAL, Signal
 from simnet.engines.scoreboard import Scoreboard
 from simnet.errors import FrameError, SimnetError
 from simnet.network import frame
@@ -63,20 +64,27 @@ class Transport(Protocol):
         ...
 
 
-class Flight:
-    """A message on its way: what SimPy calls when the time has come."""
+Ending = tuple[Callable[["Flight"], None]]
+"""What is called when a flight ends."""
 
-    __slots__ = ("arrival", "corrupted", "message", "peer", "raw", "round", "sender", "taken")
 
-    def __init__(
-        self, arrival: Callable[[Flight], None], sender: int, peer: int, round: int, message: int, raw: bytes
-    ) -> None:
-        self.arrival, self.sender, self.peer = arrival, sender, peer
-        self.round, self.message, self.raw = round, message, raw
-        self.corrupted = self.taken = False
+class Flight(msgspec.Struct):
+    """A message on its way, and at the same time the SimPy event of its end: a run makes millions of them.
 
-    def __call__(self, _event: SimEvent) -> None:
-        self.arrival(self)
+    SimPy asks of an event its `callbacks`, which it takes away before it calls them, and whether it is `_ok`.
+    """
+
+    _ok: ClassVar[bool] = True
+
+    callbacks: Ending | None
+    sender: int
+    peer: int
+    round: int
+    message: int
+    raw: bytes
+    corrupted: bool = False
+    taken: bool = False
+    """it is in the receiver's own queue"""
 
 
 class VirtualEngine:
@@ -92,6 +100,8 @@ class VirtualEngine:
         shared_medium: bool = False,
     ) -> None:
         self.env = simpy.Environment()
+        self._queue: list[Any] = self.env._queue
+        """SimPy's: (time, priority, number, event)."""
         self.bus = bus
         self.scoreboard = scoreboard
         self.links = links
@@ -100,6 +110,9 @@ class VirtualEngine:
         self.cut: dict[tuple[int, int], int] = {}
         """Directions that carry nothing now, with the number of reasons."""
         self.in_flight = 0
+        self._arrival: Ending = (self.deliver,)
+        self._loss: Ending = (self._lose,)
+        self._repetition: Ending = (self.repeat,)
         self._shared_medium = shared_medium
         self._messages = 0
         self._unfinished = agents
@@ -118,12 +131,21 @@ class VirtualEngine:
         self.bus.emit(self.env.now, event)
 
     def run(self) -> None:
-        """Simulate until every agent has finished its rounds or is gone for good; what still flies is `in_flight`."""
+        """Simulate until every agent has finished its rounds or is gone for good; what still flies is `in_flight`.
+
+        The loop is that of `simpy.Environment.run`, without a call an event.
+        """
+        env = self.env
+        queue = self._queue
         while self._unfinished > 0:
-            try:
-                self.env.step()
-            except simpy.core.EmptySchedule:
-                raise SimnetError(f"the simulation stalled at t = {self.env.now:g} s: every agent waits") from None
+            if not queue:
+                raise SimnetError(f"the simulation stalled at t = {env.now:g} s: every agent waits")
+            env._now, _, _, event = heappop(queue)
+            callbacks, event.callbacks = event.callbacks, None
+            for callback in callbacks:
+                callback(event)
+            if not event._ok and not event.defused:
+                raise event._value
 
     def retire(self) -> None:
         """An agent has finished its last round, or will never come back."""
@@ -132,25 +154,36 @@ class VirtualEngine:
     def send(self, sender: int, peers: Sequence[int], round: int, kind: frame.Kind, payload: bytes) -> None:
         """Hand one frame to the link of each peer."""
         raw = frame.encode(kind, sender=sender, round=round, payload=payload)
-        carries, size = kind.label, len(raw)
+        carries, size, length = kind.label, len(raw), len(payload)
         if self._shared_medium:
-            self._send_to_all(sender, peers, round, carries, len(payload), raw)
+            self._send_to_all(sender, peers, round, carries, length, raw)
             return
         transport = self.transport if kind in (frame.Kind.VALUE, frame.Kind.NOTICE) else None
+        env, bus, links, cut, arrival = self.env, self.bus, self.links, self.cut, self._arrival
+        now, queue, number, on_sent = env._now, self._queue, env._eid.__next__, bus.on_sent
         for peer in peers:
             self._messages = message = self._messages + 1
-            flight = Flight(self.deliver, sender, peer, round, message, raw)
-            passage = self.links[sender, peer].offer(self.env.now, size)
-            wire_bytes = passage.wire_bytes or size
-            self.emit(events.MessageSent(sender, round, peer, message, carries, len(payload), wire_bytes))  # type: ignore[arg-type]
-            if transport is None:
-                self._launch(flight, passage)
-            else:
+            link = links[sender, peer]
+            starts, departs, packets, total = link.transmitter.admit(now, size)
+            passage = link.wire.carry(starts, departs, packets, total)
+            fate, _, _, arrives, _, wire_bytes, corrupted, copies = passage
+            bus.seq = seq = bus.seq + 1
+            for tell in on_sent:
+                tell(seq, now, sender, round, peer, message, carries, length, wire_bytes or size)
+            flight = Flight(arrival, sender, peer, round, message, raw, corrupted)
+            if transport is not None:
                 self.in_flight += 1
                 transport.begin(flight, passage)
+            elif fate == "delivered" and not cut and not copies:
+                # `_launch` and `fly` at the price of neither: this is what happens to nearly all messages.
+                self.in_flight += 1
+                when = now + (arrives - now) if arrives > now else now
+                heappush(queue, (when, ARRIVAL, number(), flight))
+            else:
+                self._launch(flight, passage)
 
     def _send_to_all(
-        self, sender: int, peers: Sequence[int], round: int, carries: Any, payload: int, raw: bytes
+        self, sender: int, peers: Sequence[int], round: int, carries: str, payload: int, raw: bytes
     ) -> None:
         """One transmission that every peer hears with its own luck; its bytes are counted with the first message."""
         if not peers:
@@ -160,28 +193,36 @@ class VirtualEngine:
             self._messages = message = self._messages + 1
             passage = self.links[sender, peer].wire.carry(*departure)
             size = (payload, passage.wire_bytes or len(raw)) if index == 0 else (0, 0)
-            self.emit(events.MessageSent(sender, round, peer, message, carries, *size))
-            self._launch(Flight(self.deliver, sender, peer, round, message, raw), passage)
+            self.bus.seq = seq = self.bus.seq + 1
+            for tell in self.bus.on_sent:
+                tell(seq, self.env.now, sender, round, peer, message, carries, *size)
+            self._launch(Flight(self._arrival, sender, peer, round, message, raw, passage.corrupted), passage)
 
     def _launch(self, flight: Flight, passage: Passage) -> None:
         """Let a message that is sent once meet its fate."""
+        fate, _, departs, arrives, _, _, _, copies = passage
         if self.cut and (flight.sender, flight.peer) in self.cut:
             self._fail(events.MessageUnreachable, flight)
             return
-        if passage.fate == "overflowed":
+        if fate == "overflowed":
             self._fail(events.MessageOverflowed, flight)
             return
         self.in_flight += 1
-        if passage.fate == "lost":
+        if fate == "lost":
             # A lost message has no arrival: it is gone once its last bit has left.
-            flight.arrival = self._lose
-            Moment(self.env, passage.departs, ARRIVAL).callbacks.append(flight)
+            flight.callbacks = self._loss
+            self.fly(flight, departs)
             return
-        flight.corrupted = passage.corrupted
-        Moment(self.env, passage.arrives, ARRIVAL).callbacks.append(flight)
-        for time in passage.copies:
-            copy = Flight(self.repeat, flight.sender, flight.peer, flight.round, flight.message, flight.raw)
-            Moment(self.env, time, ARRIVAL).callbacks.append(copy)
+        self.fly(flight, arrives)
+        for time in copies:
+            copy = Flight(self._repetition, flight.sender, flight.peer, flight.round, flight.message, flight.raw)
+            self.fly(copy, time)
+
+    def fly(self, flight: Flight, until: float) -> None:
+        """Let a flight end at a point in simulated time: `env.schedule` without its cost."""
+        env = self.env
+        now = env._now
+        heappush(self._queue, (now + (until - now) if until > now else now, ARRIVAL, next(env._eid), flight))
 
     def deliver(self, flight: Flight) -> None:
         """A message has arrived."""
@@ -193,8 +234,8 @@ class VirtualEngine:
             if done == float("inf"):
                 self._land(events.MessageOverflowed, flight)
             else:
-                flight.taken = True
-                Moment(self.env, done, ARRIVAL).callbacks.append(flight)
+                flight.taken, flight.callbacks = True, self._arrival
+                self.fly(flight, done)
         elif flight.corrupted:
             self.refused(flight)
             self.in_flight -= 1
@@ -202,9 +243,17 @@ class VirtualEngine:
             self.meet()
         else:
             self.in_flight -= 1
-            self.emit(events.MessageDelivered(flight.peer, flight.round, flight.sender, flight.message))
+            self.arrived(flight)
             port.receive(flight.raw)
-            self.meet()
+            if not self.in_flight:
+                self.meet()
+
+    def arrived(self, flight: Flight) -> None:
+        """Put a delivery on the record."""
+        bus = self.bus
+        bus.seq = seq = bus.seq + 1
+        for tell in bus.on_delivered:
+            tell(seq, self.env._now, flight.peer, flight.round, flight.sender, flight.message)
 
     def refused(self, flight: Flight) -> None:
         """Show the receiver a frame with a flipped bit; its checksum must give it away."""
@@ -223,7 +272,12 @@ class VirtualEngine:
             self.emit(events.MessageDuplicated(flight.peer, flight.round, flight.sender, flight.message))
 
     def _lose(self, flight: Flight) -> None:
-        self._land(events.MessageLost, flight)
+        self.in_flight -= 1
+        self.bus.seq = seq = self.bus.seq + 1
+        for tell in self.bus.on_lost:
+            tell(seq, self.env.now, flight.sender, flight.round, flight.peer, flight.message)
+        if not self.in_flight:
+            self.meet()
 
     def _land(self, fate: type[Any], flight: Flight) -> None:
         self.in_flight -= 1

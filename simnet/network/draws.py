@@ -7,6 +7,7 @@ up to `LARGEST`, so that a link which carries three messages does not hold memor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,15 @@ Draw = Callable[[np.random.Generator, int], npt.NDArray[np.float64]]
 
 def one_by_one(streams: Streams, role: str, name: str, draw: Draw) -> Iterator[float]:
     """The numbers of the stream `role/name`, for ever; the generator is made when the first number is asked for."""
+    # A chain of lists is walked without a Python frame a number.
+    return chain.from_iterable(_blocks(streams, role, name, draw))
+
+
+def _blocks(streams: Streams, role: str, name: str, draw: Draw) -> Iterator[list[float]]:
     rng = streams.generator(role, name)
     size = 1
     while True:
-        yield from draw(rng, size).tolist()
+        yield draw(rng, size).tolist()
         size = min(2 * size, LARGEST)
 
 

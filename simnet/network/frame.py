@@ -46,7 +46,10 @@ class Kind(IntEnum):
     @property
     def label(self) -> str:
         """The kind as the event log writes it."""
-        return self.name.lower()
+        return _LABELS[self]
+
+
+_LABELS = {kind: kind.name.lower() for kind in Kind}
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,15 +69,20 @@ class Bernoulli:
         return uniform(rng, n) < self.p
 
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
-        if self.p == 0:
-            return None
-        p = self.p
-        next_uniform = one_by_one(streams, "loss", name, uniform).__next__
+        return BernoulliSampler(self.p, one_by_one(streams, "loss", name, uniform).__next__) if self.p > 0 else None
 
-        def lost(packets: int) -> bool:
-            return next_uniform() < (p if packets == 1 else 1 - (1 - p) ** packets)
 
-        return lost
+class BernoulliSampler:
+    """A packet is lost if its uniform is less than `p`; a wire asks this of single packets without a call."""
+
+    __slots__ = ("next_uniform", "p")
+
+    def __init__(self, p: float, next_uniform: Callable[[], float]) -> None:
+        self.p = p
+        self.next_uniform = next_uniform
+
+    def __call__(self, packets: int) -> bool:
+        return self.next_uniform() < (self.p if packets == 1 else 1 - (1 - self.p) ** packets)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ class Transmitter:
         "_mtu",
         "_overhead",
         "_red",
+        "_simple",
         "_waiting",
         "busy_until",
     )
@@ -43,6 +44,7 @@ class Transmitter:
         self._by_bytes = queue.unit == "bytes"
         self._red = None if queue.red is None else RedState(queue.red, streams, name)
         self._bounded = queue.limit is not None or queue.red is not None
+        self._simple = model.bandwidth is not None and model.mtu is None and queue.red is None
         # (start, weight) of each packet that waits. Made when one first waits: an empty deque holds 760 bytes, and a
         # large network has a million lines.
         self._waiting: deque[tuple[float, int]] | None = None
@@ -61,6 +63,11 @@ class Transmitter:
 
     def admit(self, now: float, size: int) -> Departure:
         """Send a message of `size` bytes, or refuse it; `now` never goes back from one call to the next."""
+        if self._simple and self.busy_until <= now and not self._waiting:
+            # One packet on an idle line: the most common case by far, and nothing can refuse it.
+            total = size + self._overhead
+            self.busy_until = departs = now + total * 8.0 / self._bandwidth  # type: ignore[operator]
+            return now, departs, 1, total
         packets = 1 if self._mtu is None else self.packets(size)
         total = size + packets * self._overhead
         bandwidth = self._bandwidth

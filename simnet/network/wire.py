@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from simnet.network.draws import one_by_one, uniform
 from simnet.network.latency import Constant
+from simnet.network.loss import BernoulliSampler
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
 
@@ -70,20 +71,24 @@ class Wire:
 
     def carry(self, starts: float, departs: float, packets: int, wire_bytes: int) -> Passage:
         """The passage of the next message, from what `Transmitter.admit` said of it."""
-        delay = self._next_delay()
-        lost = self._lost is not None and self._lost(packets)
-        corrupted, copy_delay = (False, inf) if self._flaws is None else self._flaws.draw(packets)
+        arrives = departs + self._next_delay()
+        lost = self._lost
+        if type(lost) is BernoulliSampler and packets == 1:
+            is_lost = lost.next_uniform() < lost.p
+        else:
+            is_lost = lost is not None and lost(packets)
+        flaws = self._flaws
+        corrupted, copy_delay = (False, inf) if flaws is None else flaws.draw(packets)
         if starts == inf:
             return _make(Passage, ("overflowed", inf, inf, inf, packets, 0, False, ()))
-        if lost:
+        if is_lost:
             return _make(Passage, ("lost", starts, departs, inf, packets, wire_bytes, False, ()))
-        arrives = departs + delay
         if self._ordered:
             if arrives < self._latest:
                 arrives = self._latest
             else:
                 self._latest = arrives
-        copies = () if copy_delay == inf else (max(arrives, departs + copy_delay),)
+        copies = () if flaws is None or copy_delay == inf else (max(arrives, departs + copy_delay),)
         return _make(Passage, ("delivered", starts, departs, arrives, packets, wire_bytes, corrupted, copies))
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import msgspec
+
 from simnet.record import events
 from simnet.record.privacy_meter import PrivacyMeter
+from simnet.record.tally import COUNTS, Tally
 
 Row = dict[str, Any]
 
@@ -20,21 +23,20 @@ _FATES: dict[type[events.Event], str] = {
     events.MessageUnreachable: "unreachable",
     events.MessageRetransmitted: "retransmissions",
 }
-_COUNTS = (
-    *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
-    *("retransmissions", "payload_bytes", "wire_bytes", "duplicates", "corrupted"),
-)
 _ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
 
 
 class Metrics:
-    """Counts, and remembers what the summary and the tables need."""
+    """Counts, and remembers what the summary and the tables need; of messages it is a `Follower`, by its tally."""
 
     def __init__(self) -> None:
+        self.kinds = frozenset(_HANDLERS)
         self._start: events.RunStarted | None = None
         self._end: events.RunFinished | None = None
-        self._counts = dict.fromkeys(_COUNTS, 0)
-        self._agents: list[Row] = []
+        self._degrees: Counter[int] = Counter()
+        self._tally = Tally()
+        self._add = self._tally.add
+        self.sent, self.delivered, self.lost = self._tally.sent, self._tally.delivered, self._tally.lost
         self._staleness: Counter[int] = Counter()
         self._staleness_of_round: dict[int, Counter[int]] = {}
         self._accuracy: events.EvaluationDone | None = None
@@ -53,24 +55,12 @@ class Metrics:
 
     def _started(self, event: events.RunStarted) -> None:
         self._start = event
-        degrees = Counter(agent for edge in event.edges for agent in edge)
-        self._agents = [
-            {"agent": agent, "rows": rows, "degree": degrees[agent]}
-            | dict.fromkeys((*_COUNTS, "releases", "staleness_sum", "values_used"), 0)
-            for agent, rows in enumerate(event.rows)
-        ]
+        self._degrees = Counter(agent for edge in event.edges for agent in edge)
+        self._tally.open(len(event.rows))
         self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
 
-    def _add(self, agent: int, name: str, amount: int = 1) -> None:
-        self._counts[name] += amount
-        self._agents[agent][name] += amount
-
     def _sent(self, event: events.MessageSent) -> None:
-        self._add(event.agent, "messages")
-        self._add(event.agent, "payload_bytes", event.payload_bytes)
-        self._add(event.agent, "wire_bytes", event.wire_bytes)
-        if event.carries == "notice":
-            self._add(event.agent, "notices")
+        self.sent(0, 0.0, *msgspec.structs.astuple(event))
 
     def _gathered(self, event: events.ReportsGathered) -> None:
         for name in ("messages", "delivered", "lost", "payload_bytes", "wire_bytes"):
@@ -104,12 +94,11 @@ class Metrics:
     def _used(self, event: events.ValueUsed) -> None:
         self._staleness[event.staleness] += 1
         self._staleness_of_round.setdefault(event.round, Counter())[event.staleness] += 1
-        row = self._agents[event.agent]
-        row["staleness_sum"] += event.staleness
-        row["values_used"] += 1
+        self._add(event.agent, "staleness_sum", event.staleness)
+        self._add(event.agent, "values_used")
 
     def _released(self, event: events.ReleaseMade) -> None:
-        self._agents[event.agent]["releases"] += 1
+        self._add(event.agent, "releases")
 
     def _spent(self, event: events.PrivacySpent) -> None:
         self._privacy.spend(event)
@@ -122,20 +111,12 @@ class Metrics:
             {"round": event.round, "t": self._now}
             | {name: getattr(event, name) for name in _ACCURACY}
             | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
-            | self._communication()
+            | self._tally.communication()
             | {f"staleness_{name}": value for name, value in stale.items()}
         )
 
     def _finished(self, event: events.RunFinished) -> None:
         self._end = event
-
-    def _communication(self) -> Row:
-        counts = self._counts
-        met = counts["delivered"] + counts["lost"] + counts["overflowed"] + counts["unreachable"]
-        row = {name: counts[name] for name in _COUNTS}
-        order = (*_COUNTS[:8], "in_flight", *_COUNTS[8:])
-        row["in_flight"] = counts["messages"] - met
-        return {name: row[name] for name in order}
 
     @property
     def agents(self) -> list[Row]:
@@ -144,10 +125,12 @@ class Metrics:
         losses = (self._accuracy and self._accuracy.agent_train_loss) or []
         finished = self._end.rounds if self._end else []
         rows = []
-        for agent, counts in enumerate(self._agents):
-            row = {name: value for name, value in counts.items() if name not in ("staleness_sum", "values_used")}
+        for agent, held in enumerate(self._start.rows if self._start else ()):
+            row: Row = {"agent": agent, "rows": held, "degree": self._degrees[agent]}
+            row |= {name: self._tally.of(agent, name) for name in (*COUNTS, "releases")}
+            used = self._tally.of(agent, "values_used")
             privacy = self._privacy.agent(agent)
-            row["staleness_mean"] = counts["staleness_sum"] / counts["values_used"] if counts["values_used"] else 0.0
+            row["staleness_mean"] = self._tally.of(agent, "staleness_sum") / used if used else 0.0
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
@@ -157,10 +140,9 @@ class Metrics:
 
     def _cost(self, scenario: dict[str, Any]) -> Row:
         """Totals by the scenario's prices, where it has any."""
-        counts = self._counts
         amounts = {
-            "per_byte": counts["wire_bytes"],
-            "per_message": counts["messages"] + counts["retransmissions"],
+            "per_byte": self._tally.total("wire_bytes"),
+            "per_message": self._tally.total("messages") + self._tally.total("retransmissions"),
             "per_second": self._work,
         }
         totals = {
@@ -179,7 +161,7 @@ class Metrics:
             "digest": digest,
             "algorithm": scenario["algorithm"]["name"],
             "seed": scenario["seed"],
-            "agents": len(self._agents),
+            "agents": len(self._start.rows),
             "edges": len(self._start.edges),
             "rounds": scenario["rounds"],
             "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
@@ -189,9 +171,9 @@ class Metrics:
                 "claimed_epsilon": privacy.claimed_epsilon,
                 "proven_epsilon": privacy.proven_epsilon,
                 "basis": privacy.basis,
-                "releases_max": max(row["releases"] for row in self._agents),
+                "releases_max": self._tally.most("releases"),
             },
-            "communication": self._communication(),
+            "communication": self._tally.communication(),
             "staleness": _staleness(self._staleness),
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
         } | self._cost(scenario)

@@ -1,0 +1,236 @@
+"""How many messages the kernel carries in a CPU second, beside ns.py and beside bare SimPy events.
+
+Workload K: 100 nodes, a random 4-regular graph (networkx, seed 42); every directed edge sends 512 bytes each 0.1 s for
+50 simulated seconds through 10 Mbit/s, a queue of 100 packets, 5 to 15 ms of latency and 10 % loss. All contenders get
+the same delays and the same losses, and must agree on how many messages arrive.
+
+    simnet            the engine, links and counters of every run; nobody listens to single messages
+    simnet, log       the same with the full event log, sealed, on disk
+    simnet, payloads  counters only, and every receiver checks and opens the frame
+    ns.py             a Port and a Wire a directed edge (ns.py 0.4.3)
+    SimPy             a `timeout` with a callback a message, and nothing else: no link, no queue, no order
+
+    python -m benchmarks.kernel
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import process_time
+
+import networkx as nx
+import simpy
+
+from benchmarks.report import publish
+from simnet import Scenario, wiring
+from simnet.engines.moments import NEW_WORK, Moment
+from simnet.engines.virtual import VirtualEngine
+from simnet.network import frame
+from simnet.network.latency import Uniform
+from simnet.network.loss import Bernoulli
+from simnet.record import events
+from simnet.record.bus import Bus, Subscriber
+from simnet.record.log import LogWriter
+from simnet.record.metrics import Metrics
+from simnet.streams import Streams
+
+NODES, DEGREE = 100, 4
+SIZE, EVERY, ROUNDS = 512, 0.1, 500
+BANDWIDTH, PLACES = 1e7, 100
+LATENCY, LOSS = Uniform(0.005, 0.015), Bernoulli(0.1)
+SEED = 1
+REPEATS = 3
+
+GRAPH: nx.Graph[int] = nx.random_regular_graph(DEGREE, NODES, seed=42)
+NEIGHBOURS = {node: sorted(GRAPH[node]) for node in range(NODES)}
+EDGES = [(node, peer) for node in range(NODES) for peer in NEIGHBOURS[node]]
+MESSAGES = len(EDGES) * ROUNDS
+PAYLOAD = bytes(SIZE - frame.HEADER_BYTES)
+
+SCENARIO = Scenario.of(
+    {
+        "name": "workload K",
+        "seed": SEED,
+        "rounds": ROUNDS,
+        "data": {"source": "synthetic"},
+        "topology": {"kind": "regular", "agents": NODES, "degree": DEGREE},
+        "algorithm": {"name": "admm"},
+        "network": {
+            "link": {
+                "latency": {"kind": "uniform", "low": LATENCY.low, "high": LATENCY.high},
+                "loss": {"kind": "bernoulli", "p": LOSS.p},
+                "bandwidth": BANDWIDTH,
+                "queue": PLACES,
+            }
+        },
+    }
+)
+
+
+@dataclass
+class Measured:
+    """CPU seconds, and how many of the messages arrived."""
+
+    seconds: float
+    delivered: int
+
+
+class Node:
+    """An agent's port that takes frames and does nothing with them."""
+
+    inbox, down, done, gone, slowness = None, 0, False, False, 1.0
+
+    def __init__(self, agent: int, opens: bool) -> None:
+        self.agent = agent
+        self.heard = 0
+        if opens:
+            self.receive = self.open
+
+    def receive(self, raw: bytes) -> None:
+        self.heard += 1
+
+    def open(self, raw: bytes) -> None:
+        assert frame.decode(raw).payload == PAYLOAD
+        self.heard += 1
+
+
+async def sender(engine: VirtualEngine, node: int) -> None:
+    for round in range(1, ROUNDS + 1):
+        engine.send(node, NEIGHBOURS[node], round, frame.Kind.VALUE, PAYLOAD)
+        await Moment(engine.env, round * EVERY, NEW_WORK)
+    engine.retire()
+
+
+def simnet(*subscribers: Subscriber, opens: bool = False) -> Measured:
+    metrics = Metrics()
+    engine = wiring.engine(SCENARIO, GRAPH, Bus(metrics, *subscribers), None)
+    engine.emit(events.RunStarted(events.SCHEMA, "", False, SCENARIO.resolved(), sorted(GRAPH.edges), [1] * NODES, 1))
+    nodes = [Node(node, opens) for node in range(NODES)]
+    for node in nodes:
+        engine.attach(node, sender(engine, node.agent))
+    began = process_time()
+    engine.run()
+    seconds = process_time() - began
+    engine.emit(events.RunFinished([ROUNDS] * NODES, "", ""))
+    counted = metrics.summary("", None)["communication"]
+    assert counted["messages"] == MESSAGES
+    assert counted["delivered"] == sum(node.heard for node in nodes)
+    assert counted["wire_bytes"] == SIZE * MESSAGES
+    return Measured(seconds, counted["delivered"])
+
+
+def logged() -> Measured:
+    """With the log; what closing it takes counts."""
+    with tempfile.TemporaryFile() as sink:
+        writer = LogWriter(sink)
+        found = simnet(writer)
+        began = process_time()
+        writer.close()
+        sink.flush()
+        return Measured(found.seconds + process_time() - began, found.delivered)
+
+
+def luck(edge: tuple[int, int]) -> tuple[Iterator[float], Iterator[bool]]:
+    """The delays and losses that the edge's link draws."""
+    name, streams = f"{edge[0]}>{edge[1]}", Streams(SEED)
+    delays = LATENCY.draw(streams.generator("latency", name), ROUNDS)
+    losses = LOSS.draw(streams.generator("loss", name), ROUNDS)
+    return iter(delays.tolist()), iter(losses.tolist())
+
+
+def nspy() -> Measured:
+    from ns.packet.packet import Packet
+    from ns.port.port import Port
+    from ns.port.wire import Wire
+
+    class Sink:
+        heard = 0
+
+        def put(self, packet: object) -> None:
+            self.heard += 1
+
+    env = simpy.Environment()
+    sink = Sink()
+
+    def line(edge: tuple[int, int]) -> Port:
+        delays, losses = luck(edge)
+        wire = Wire(env, delays.__next__, loss_dist=lambda packet_id: next(losses))
+        wire.out = sink
+        port = Port(env, BANDWIDTH, qlimit=PLACES + 1)
+        port.out = wire
+        return port
+
+    def source(node: int) -> Iterator[simpy.Event]:
+        ports = [line((node, peer)) for peer in NEIGHBOURS[node]]
+        for round in range(ROUNDS):
+            for port in ports:
+                port.put(Packet(env.now, SIZE, round))
+            yield env.timeout(EVERY)
+
+    for node in range(NODES):
+        env.process(source(node))
+    began = process_time()
+    env.run()
+    return Measured(process_time() - began, sink.heard)
+
+
+def raw_simpy() -> Measured:
+    env = simpy.Environment()
+    heard = 0
+
+    def arrive(event: simpy.Event) -> None:
+        nonlocal heard
+        heard += event.value
+
+    def source(node: int) -> Iterator[simpy.Event]:
+        lucks = [luck((node, peer)) for peer in NEIGHBOURS[node]]
+        for _ in range(ROUNDS):
+            for delays, losses in lucks:
+                env.timeout(next(delays), not next(losses)).callbacks.append(arrive)
+            yield env.timeout(EVERY)
+
+    for node in range(NODES):
+        env.process(source(node))
+    began = process_time()
+    env.run()
+    return Measured(process_time() - began, heard)
+
+
+def main() -> None:
+    contenders: dict[str, Callable[[], Measured]] = {
+        "simnet": simnet,
+        "simnet, log": logged,
+        "simnet, payloads": lambda: simnet(opens=True),
+        "ns.py": nspy,
+        "SimPy": raw_simpy,
+    }
+    best = dict.fromkeys(contenders, float("inf"))
+    arrived = set()
+    for _ in range(REPEATS):
+        for name, run in contenders.items():
+            found = run()
+            best[name] = min(best[name], found.seconds)
+            arrived.add(found.delivered)
+    assert len(arrived) == 1, f"the contenders delivered {arrived} messages"
+    rates = {name: MESSAGES / seconds for name, seconds in best.items()}
+    for name, rate in rates.items():
+        print(f"{rate:>10,.0f} a CPU second   {1e6 / rate:6.2f} µs each   {name}")
+    publish(
+        "kernel",
+        {
+            "messages": MESSAGES,
+            "delivered": arrived.pop(),
+            "per CPU second": {name: round(rate) for name, rate in rates.items()},
+            "ratios": {
+                "simnet over ns.py (goal: at least 10)": rates["simnet"] / rates["ns.py"],
+                "simnet over SimPy (goal: at least 0.4)": rates["simnet"] / rates["SimPy"],
+                "with the log over without (goal: at least 1/3)": rates["simnet, log"] / rates["simnet"],
+            },
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

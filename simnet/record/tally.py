@@ -1,0 +1,72 @@
+"""Counts of a run, agent by agent: flat lists, because a run adds to them with every message."""
+
+from __future__ import annotations
+
+COUNTS = (
+    *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
+    *("retransmissions", "payload_bytes", "wire_bytes", "duplicates", "corrupted"),
+)
+"""What summary.json and the tables tell of communication, in their order, but for `in_flight`."""
+
+OTHERS = ("releases", "staleness_sum", "values_used")
+
+
+class Tally:
+    """How often what happened at which agent; a message and its fate count where it was sent.
+
+    `sent`, `delivered` and `lost` are those of a `simnet.record.bus.Follower`.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[int]] = {name: [] for name in (*COUNTS, *OTHERS)}
+        # What every message adds to, without a look-up.
+        self._messages, self._delivered, self._lost = (self._of[name] for name in ("messages", "delivered", "lost"))
+        self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
+
+    def open(self, agents: int) -> None:
+        """Start from nothing with so many agents."""
+        for counts in self._of.values():
+            counts[:] = [0] * agents
+
+    def add(self, agent: int, name: str, amount: int = 1) -> None:
+        self._of[name][agent] += amount
+
+    def sent(
+        self,
+        seq: int,
+        now: float,
+        agent: int,
+        round: int,
+        peer: int,
+        message: int,
+        carries: str,
+        payload_bytes: int,
+        wire_bytes: int,
+    ) -> None:
+        self._messages[agent] += 1
+        self._payload_bytes[agent] += payload_bytes
+        self._wire_bytes[agent] += wire_bytes
+        if carries == "notice":
+            self.add(agent, "notices")
+
+    def delivered(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
+        self._delivered[peer] += 1
+
+    def lost(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
+        self._lost[agent] += 1
+
+    def of(self, agent: int, name: str) -> int:
+        return self._of[name][agent]
+
+    def total(self, name: str) -> int:
+        return sum(self._of[name])
+
+    def most(self, name: str) -> int:
+        return max(self._of[name])
+
+    def communication(self) -> dict[str, int]:
+        """All counts of messages, with what is still on its way."""
+        counts = {name: self.total(name) for name in COUNTS}
+        met = counts["delivered"] + counts["lost"] + counts["overflowed"] + counts["unreachable"]
+        counts["in_flight"] = counts["messages"] - met
+        return {name: counts[name] for name in (*COUNTS[:8], "in_flight", *COUNTS[8:])}
