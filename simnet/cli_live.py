@@ -53,7 +53,7 @@ def run(
         both = {} if simulated is None else {"simulated": simulated.summary, "live": result.summary}
         show_json(both or result.summary)
         return
-    show(run_table(result) if simulated is None else live_table(simulated.summary, result.summary))
+    show(run_table(result, live=True) if simulated is None else live_table(simulated.summary, result.summary))
     typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
 
 
@@ -108,7 +108,7 @@ def merge(
     if json:
         show_json(result.summary)
     else:
-        show(run_table(result))
+        show(run_table(result, live=True))
         typer.echo(f"run folder: {result.folder}")
 
 

@@ -82,8 +82,8 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:.{digits}f}"
 
 
-def run_table(result: Result) -> Table:
-    """The figures of one run."""
+def run_table(result: Result, *, live: bool = False) -> Table:
+    """The figures of one run, simulated or live."""
     summary = result.summary
     accuracy, privacy, traffic = summary["accuracy"], summary["privacy"], summary["communication"]
     stale, time = summary["staleness"], summary["time"]
@@ -103,8 +103,8 @@ def run_table(result: Result) -> Table:
         ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
         ("on the wire", f"{traffic['wire_bytes'] / 1e6:.3f} MB", f"{traffic['payload_bytes']:,} payload bytes"),
         ("staleness", f"{stale['mean']:.3f}", f"rounds; {stale['fresh_share']:.1%} fresh, at most {stale['max']}"),
-        ("simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
-        ("digest", summary["digest"][:12], "same scenario and seed, same digest"),
+        ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
+        ("digest", summary["digest"][:12], "of these events" if live else "same scenario and seed, same digest"),
     ]
     for row in rows:
         table.add_row(*row)

@@ -6,14 +6,18 @@ import asyncio
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from simnet.live.agent import LiveAgent, Post, serve
 from simnet.live.fit import check
 from simnet.scenario import Scenario
+from simnet.version import VERSION
 from simnet.world import build
 
 _PAUSE = 0.05
@@ -60,15 +64,21 @@ class Alone:
 
 
 def run(scenario: Scenario, post: Post, *, linger: float, say: Callable[[str], None]) -> bool:
-    """Be one agent of a deployment to its end; False if told to stop before (SIGTERM, Ctrl-C)."""
+    """Be one agent of a deployment to its end; False if told to stop before (SIGTERM, Ctrl-C).
+
+    Agents of one deployment must agree on everything: the name by which they know each other as such holds scenario and
+    version, so that one that was given another scenario is not listened to.
+    """
     check(scenario, shim=post.shim)
     world = build(scenario)
+    agreed = sha256(f"{VERSION}\n{scenario.to_toml()}".encode()).hexdigest()[:16]
+    post = replace(post, run=f"{post.run}/{agreed}")
     with threadpool_limits(1):
         return asyncio.run(_until_stopped(serve(world, post, Alone(scenario.rounds, linger, say))))
 
 
-async def _until_stopped(life: object) -> bool:
-    task: asyncio.Task[None] = asyncio.ensure_future(life)  # type: ignore[call-overload]
+async def _until_stopped(life: Coroutine[Any, Any, None]) -> bool:
+    task = asyncio.create_task(life)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, task.cancel)
