@@ -15,41 +15,95 @@ from typing import Any, BinaryIO
 
 import msgspec
 import structlog
+from msgspec.structs import astuple
 
 from simnet.errors import LogError
-from simnet.record.events import SCHEMA, Event, RunFinished, RunStarted
-from simnet.record.lines import ROUNDED, canonical, line, parse, stamped
+from simnet.record.events import (
+    SCHEMA,
+    Event,
+    MessageDelivered,
+    MessageLost,
+    MessageSent,
+    RunFinished,
+    RunStarted,
+)
+from simnet.record.lines import LINES, ROUNDED, canonical, encode_lines, line, parse, stamp
 from simnet.record.sealed import SealedWriter, unpack_sealed
 
 Recorded = tuple[int, float, Event]
 """An event with its number and time."""
 
 _BLOCK = 1 << 16
+_WAITING = 512
+"""Lines that wait to be written together: some 60 KiB."""
 _SCHEMA = re.compile(rb'\{"seq":1,"t":[^,]*,"event":"run\.started","schema":([0-9]+)')
+_NULL = re.compile(rb'^\{"seq":([0-9]+),"t":[^,]*,"event":"([a-z.]+)",.*:null', re.MULTILINE)
+
+_Sent, _Delivered, _Lost = (LINES[kind] for kind in (MessageSent, MessageDelivered, MessageLost))
 
 
 class LogWriter:
-    """A subscriber that writes events to a compressed, sealed file and computes the digest."""
+    """A subscriber that writes events to a compressed, sealed file and computes the digest.
+
+    Events that hold collections go through structlog one by one. Those of plain numbers and words, and messages, of
+    which it is a `simnet.record.bus.Follower`, are written together, many at a time.
+    """
 
     def __init__(self, sink: BinaryIO) -> None:
         self._file = SealedWriter(sink)
         self._lines = _Lines(self._file.write)
         logger = structlog.wrap_logger(self._lines, processors=[self._render], wrapper_class=_EventLogger)
         self._record: Callable[[int, float, Event], None] = logger.bind().record
-        self._t, self._stamp = 0.0, b"0.0"
+        self._put = self._lines.put
+        self._now, self._stamp = 0.0, stamp(0.0)
         self.digest = ""
 
     def __call__(self, seq: int, t: float, event: Event) -> None:
-        self._record(seq, t, event)
+        kind = LINES.get(type(event))
+        if kind is None:
+            self._record(seq, t, event)
+            return
+        if t != self._now:
+            self._now, self._stamp = t, stamp(t)
+        self._put(kind(seq, self._stamp, event.kind, *astuple(event)))
+
+    def sent(
+        self,
+        seq: int,
+        now: float,
+        agent: int,
+        round: int,
+        peer: int,
+        message: int,
+        carries: str,
+        payload_bytes: int,
+        wire_bytes: int,
+    ) -> None:
+        """Write a `MessageSent`."""
+        if now != self._now:
+            self._now, self._stamp = now, stamp(now)
+        self._put(
+            _Sent(seq, self._stamp, "message.sent", agent, round, peer, message, carries, payload_bytes, wire_bytes)
+        )
+
+    def delivered(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
+        """Write a `MessageDelivered`."""
+        if now != self._now:
+            self._now, self._stamp = now, stamp(now)
+        self._put(_Delivered(seq, self._stamp, "message.delivered", agent, round, peer, message))
+
+    def lost(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
+        """Write a `MessageLost`."""
+        if now != self._now:
+            self._now, self._stamp = now, stamp(now)
+        self._put(_Lost(seq, self._stamp, "message.lost", agent, round, peer, message))
 
     def _render(self, _logger: Any, _method: str, fields: MutableMapping[str, Any]) -> tuple[bytes, bytes]:
         """An event's line, and what the digest hashes for it."""
         seq, t, event = fields["seq"], fields["t"], fields["record"]
-        if t != self._t:
-            self._t, self._stamp = t, b"%r" % t
-        raw = stamped(seq, self._stamp, event)
+        raw = line(seq, t, event)
         if b":null" in raw and type(event) is not RunStarted:
-            raise LogError(f"event {seq}, {event.kind}: a number is not finite, and a log holds only finite ones")
+            raise _not_finite(seq, event.kind)
         if type(event) not in ROUNDED:
             return raw, raw
         hashed = canonical(seq, t, event, raw)
@@ -64,6 +118,10 @@ class LogWriter:
         self._file.close()
 
 
+def _not_finite(seq: int, kind: str) -> LogError:
+    return LogError(f"event {seq}, {kind}: a number is not finite, and a log holds only finite ones")
+
+
 class _EventLogger(structlog.BoundLoggerBase):
     """structlog's pipeline without its per-call copy of a context, which events do not have."""
 
@@ -75,22 +133,26 @@ class _EventLogger(structlog.BoundLoggerBase):
 
 
 class _Lines:
-    """The lines of a log: hashed twice and written, in blocks, because a call a line would cost more than the work."""
+    """The lines of a log: encoded, hashed twice and written in blocks; a call a line would cost more than the work."""
 
     def __init__(self, write: Callable[[bytes], None] | None = None) -> None:
         self._write = write
         self._bytes, self._digest = sha256(), sha256()
+        self._waiting: list[Any] = []
         self._raw: list[bytes] = []
         self._hashed: list[bytes] = []
         self._size = 0
 
+    def put(self, entry: msgspec.Struct) -> None:
+        """A line to be written when there are more: one of `LINES`, which is what the digest hashes too."""
+        self._waiting.append(entry)
+        if len(self._waiting) >= _WAITING:
+            self._encode()
+
     def add(self, raw: bytes, hashed: bytes) -> None:
         """A line, and what the digest hashes for it."""
-        self._raw.append(raw)
-        self._hashed.append(hashed)
-        self._size += len(raw)
-        if self._size > _BLOCK:
-            self.flush()
+        self._encode()
+        self._keep(raw + b"\n", hashed + b"\n")
 
     def seal(self, hashed: bytes) -> tuple[str, str]:
         """The sha256 of the lines so far, and the digest with the last event's share."""
@@ -101,18 +163,29 @@ class _Lines:
 
     def flush(self) -> None:
         """Hash and write what waits."""
+        self._encode()
         if self._raw:
-            block = _joined(self._raw)
+            block = b"".join(self._raw)
             self._bytes.update(block)
-            self._digest.update(_joined(self._hashed))
+            self._digest.update(b"".join(self._hashed))
             if self._write is not None:
                 self._write(block)
             self._raw, self._hashed, self._size = [], [], 0
 
+    def _encode(self) -> None:
+        if self._waiting:
+            block = encode_lines(self._waiting)
+            self._waiting.clear()
+            if b":null" in block and (found := _NULL.search(block)):
+                raise _not_finite(int(found[1]), found[2].decode())
+            self._keep(block, block)
 
-def _joined(lines: list[bytes]) -> bytes:
-    lines.append(b"")
-    return b"\n".join(lines)
+    def _keep(self, raw: bytes, hashed: bytes) -> None:
+        self._raw.append(raw)
+        self._hashed.append(hashed)
+        self._size += len(raw)
+        if self._size > _BLOCK:
+            self.flush()
 
 
 def read(source: Path | bytes) -> Iterator[Recorded]:
