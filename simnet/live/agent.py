@@ -85,8 +85,12 @@ async def serve(world: World, post: Post, attendant: Attendant, journal: Callabl
         try:
             await agent.live(past)
         finally:
-            await agent.channel.close()
-            book.close()
+            try:
+                await agent.channel.close()
+            finally:
+                book.close()
+            if agent.failure is not None:
+                raise agent.failure
 
 
 class LiveAgent:
@@ -126,6 +130,9 @@ class LiveAgent:
         self._clock: Clock
         self._port: LivePort | None = None
         self._early: dict[tuple[int, int], bytes] = {}
+        self._task = asyncio.current_task()
+        self.failure: BaseException | None = None
+        """What made the agent stop, if it was something that happened at a time of its own."""
         self.line: Line
 
     async def live(self, past: Past | None) -> None:
@@ -227,7 +234,9 @@ class LiveAgent:
         me, scenario = self._post.agent, self._world.scenario
         links = {ends[1]: link for ends, link in wiring.links(scenario, self._world.graph).items() if ends[0] == me}
         shared = scenario.network.medium == "shared"
-        self.line = Shim(me, links, clock, self._numbering, self._note, self.channel.send, shared_medium=shared)
+        self.line = Shim(
+            me, links, clock, self._numbering, self._note, self.channel.send, self._fail, shared_medium=shared
+        )
 
     def _open(self, known: dict[int, set[int]], replay: Replay | None = None) -> LivePort:
         return LivePort(
@@ -275,6 +284,11 @@ class LiveAgent:
     def _overflowed(self, peer: int, raw: bytes) -> None:
         me, round = self._post.agent, round_of(raw)
         self._note(events.MessageOverflowed(me, round, peer, self._numbering(me, peer, round)))
+
+    def _fail(self, error: BaseException) -> None:
+        self.failure = self.failure or error
+        if self._task is not None:
+            self._task.cancel()
 
     def _note(self, event: events.Event) -> None:
         self.memory.event(self._clock.now, event)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from struct import Struct
@@ -60,14 +60,16 @@ class Journal:
     def add(self, kind: Kind, body: bytes) -> None:
         """Write a record; it outlives this process."""
         left = memoryview(_packed(kind, body))
-        while left:
-            left = left[os.write(self._file, left) :]
+        with self._sentences():
+            while left:
+                left = left[os.write(self._file, left) :]
         if kind in _PASSING:
             self.superfluous += len(body)
 
     def sync(self) -> None:
         """What has been written outlives the machine."""
-        getattr(os, "fdatasync", os.fsync)(self._file)
+        with self._sentences():
+            getattr(os, "fdatasync", os.fsync)(self._file)
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Let these records take the place of all, at once or not at all."""
@@ -88,8 +90,18 @@ class Journal:
 
     def close(self) -> None:
         """Make everything safe and close the file."""
-        self.sync()
-        os.close(self._file)
+        try:
+            self.sync()
+        finally:
+            os.close(self._file)
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """An agent that cannot remember must not go on: the sentence ends it."""
+        try:
+            yield
+        except OSError as error:
+            raise LiveError(f"{self.path}: the journal cannot be written ({error.strerror})") from None
 
 
 def read(path: Path) -> Iterator[Record]:

@@ -63,7 +63,10 @@ class Direct:
 
 
 class Shim:
-    """One agent's links, by neighbour, in front of its channel; inside a running event loop."""
+    """One agent's links, by neighbour, in front of its channel; inside a running event loop.
+
+    `note` puts a fate on the record, `send` is the channel's, and `fail` hears of what either raises later on.
+    """
 
     def __init__(
         self,
@@ -73,6 +76,7 @@ class Shim:
         numbering: Numbering,
         note: Note,
         send: Send,
+        fail: Callable[[BaseException], None],
         *,
         shared_medium: bool = False,
     ) -> None:
@@ -82,6 +86,7 @@ class Shim:
         self._number = numbering
         self._note = note
         self._send = send
+        self._fail = fail
         self._shared_medium = shared_medium
         self._waiting: dict[int, list[tuple[float, int, bytes]]] = {peer: [] for peer in links}
         """Heaps: when a frame is due, how many were launched before it, and its bytes."""
@@ -126,7 +131,13 @@ class Shim:
         return {peer: tuple(raw for _, _, raw in sorted(due)) for peer, due in self._waiting.items() if due}
 
     def _at(self, time: float, then: Callable[..., None], *arguments: object) -> None:
-        asyncio.get_running_loop().call_later(max(0.0, time - self._clock.now), then, *arguments)
+        def act() -> None:
+            try:
+                then(*arguments)
+            except Exception as error:
+                self._fail(error)  # a loop would only log it
+
+        asyncio.get_running_loop().call_later(max(0.0, time - self._clock.now), act)
 
     def _hand_over(self, peer: int, now: float) -> None:
         """What is due by now, in order: a timer may be early by as much as a clock's grain, a frame never overtakes."""
