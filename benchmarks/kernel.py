@@ -7,7 +7,8 @@ the same delays and the same losses, and must agree on how many messages arrive.
     simnet            the engine, links and counters of every run; nobody listens to single messages
     simnet, log       the same with the full event log, sealed, on disk
     simnet, payloads  counters only, and every receiver checks and opens the frame
-    ns.py             a Port and a Wire a directed edge (ns.py 0.4.3)
+    ns.py             a DistPacketGenerator, a Port and a Wire a directed edge (ns.py 0.4.3)
+    ns.py, lean       the same without the generators: one process a node makes the packets of its edges
     SimPy             a `timeout` with a callback a message, and nothing else: no link, no queue, no order
 
     python -m benchmarks.kernel
@@ -140,7 +141,8 @@ def luck(edge: tuple[int, int]) -> tuple[Iterator[float], Iterator[bool]]:
     return iter(delays.tolist()), iter(losses.tolist())
 
 
-def nspy() -> Measured:
+def nspy(lean: bool = False) -> Measured:
+    from ns.packet.dist_generator import DistPacketGenerator
     from ns.packet.packet import Packet
     from ns.port.port import Port
     from ns.port.wire import Wire
@@ -169,8 +171,13 @@ def nspy() -> Measured:
                 port.put(Packet(env.now, SIZE, round))
             yield env.timeout(EVERY)
 
-    for node in range(NODES):
-        env.process(source(node))
+    if lean:
+        for node in range(NODES):
+            env.process(source(node))
+    else:
+        for edge in EDGES:
+            generator = DistPacketGenerator(env, edge, lambda: EVERY, lambda: SIZE, size=SIZE * ROUNDS)
+            generator.out = line(edge)
     began = process_time()
     env.run()
     return Measured(process_time() - began, sink.heard)
@@ -204,6 +211,7 @@ def main() -> None:
         "simnet, log": logged,
         "simnet, payloads": lambda: simnet(opens=True),
         "ns.py": nspy,
+        "ns.py, lean": lambda: nspy(lean=True),
         "SimPy": raw_simpy,
     }
     best = dict.fromkeys(contenders, float("inf"))
@@ -225,6 +233,7 @@ def main() -> None:
             "per CPU second": {name: round(rate) for name, rate in rates.items()},
             "ratios": {
                 "simnet over ns.py (goal: at least 10)": rates["simnet"] / rates["ns.py"],
+                "simnet over ns.py, lean": rates["simnet"] / rates["ns.py, lean"],
                 "simnet over SimPy (goal: at least 0.4)": rates["simnet"] / rates["SimPy"],
                 "with the log over without (goal: at least 1/3)": rates["simnet, log"] / rates["simnet"],
             },

@@ -78,7 +78,7 @@ class Reliable:
         else:
             pending.delivered = True
             engine.in_flight -= 1
-            engine.arrived(flight)
+            engine.emit(events.MessageDelivered(flight.peer, flight.round, flight.sender, flight.message))
             port.receive(flight.raw)
         engine.send(flight.peer, (flight.sender,), flight.round, frame.Kind.ACK, b"")
         engine.meet()

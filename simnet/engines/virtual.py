@@ -243,17 +243,13 @@ class VirtualEngine:
             self.meet()
         else:
             self.in_flight -= 1
-            self.arrived(flight)
+            bus = self.bus
+            bus.seq = seq = bus.seq + 1
+            for tell in bus.on_delivered:
+                tell(seq, self.env._now, flight.peer, flight.round, flight.sender, flight.message)
             port.receive(flight.raw)
             if not self.in_flight:
                 self.meet()
-
-    def arrived(self, flight: Flight) -> None:
-        """Put a delivery on the record."""
-        bus = self.bus
-        bus.seq = seq = bus.seq + 1
-        for tell in bus.on_delivered:
-            tell(seq, self.env._now, flight.peer, flight.round, flight.sender, flight.message)
 
     def refused(self, flight: Flight) -> None:
         """Show the receiver a frame with a flipped bit; its checksum must give it away."""
