@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test explore lint format docs figure figures studies clean
+.PHONY: run test explore live-check lint format docs figure figures studies clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -18,6 +18,10 @@ test: .venv/installed-dev
 # The same tests with new random examples of every law, more of them.
 explore: .venv/installed-dev
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Does the simulator predict what real processes do? Takes a minute and an otherwise idle machine.
+live-check: .venv/installed
+	$(BIN)/python -m benchmarks.live
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
