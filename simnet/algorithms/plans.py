@@ -16,6 +16,7 @@ from simnet.algorithms.standing import Standing
 from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.losses import LOSSES
 from simnet.privacy import paper, proven
+from simnet.privacy.given import plan_given
 from simnet.privacy.ledger import Charge, Ledger
 from simnet.privacy.plan import Plan, SvtPlan
 from simnet.privacy.problem import LocalProblem
@@ -60,6 +61,8 @@ def budgeting(scenario: Scenario, standings: Sequence[Standing]) -> Budgeting:
         if isinstance(spec, DpAdmm):
             raw = spec.sigma is not None
             return Budgeting(0.0, dp_schedules(scenario, spec, standings), _limit(scenario, raw=raw))
+        if spec.sigma is not None:
+            return _given(scenario, spec, standings)
         return _CALIBRATIONS[scenario.privacy.calibration](scenario, spec, standings)
     except BudgetError as error:
         raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
@@ -163,6 +166,43 @@ def _proven(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> 
                 transport=scenario.privacy.bound == "transport",
             )
     return Budgeting(spec.regulariser, [found[standing] for standing in standings], scenario.privacy.epsilon)
+
+
+def _given(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
+    """Noise that the scenario names, the test as the calibration has it; no regulariser that learning did not want."""
+    assert spec.sigma is not None
+    assert spec.output_sigma is not None
+    printed = scenario.privacy.calibration == "paper"
+    found: dict[Standing, Plan] = {}
+    for standing in dict.fromkeys(standings):
+        problem = _problem(spec, standing, spec.regulariser)
+        tolerance = spec.tolerance or (paper.TOLERANCE if printed else proven.default_tolerance(problem))
+        releases, test, charge = scenario.rounds, None, None
+        if isinstance(spec, IppAdmm):
+            assert spec.test_epsilon is not None
+            releases = spec.max_releases
+            if printed:
+                test = paper.svt(
+                    problem, spec.test_epsilon, releases, spec.clip, spec.sensitivity, spec.threshold_noise
+                )
+            else:
+                shared = spec.test == "shared-noise"
+                test = proven.svt(problem, spec.test_epsilon, releases, spec.clip, tolerance, shared_noise=shared)
+            literal = printed and spec.sensitivity == "printed"
+            charge = test.charge(problem, scenario.rounds, spec.clip, tolerance, printed=literal)
+        found[standing] = plan_given(
+            problem,
+            spec.sigma,
+            spec.output_sigma,
+            tolerance,
+            releases,
+            scenario.privacy.delta,
+            transport=scenario.privacy.bound == "transport",
+            test=test,
+            test_charge=charge,
+            rounds=scenario.rounds,
+        )
+    return Budgeting(spec.regulariser, [found[standing] for standing in standings])
 
 
 _CALIBRATIONS = {"paper": _paper, "proven": _proven, "none": _bare}

@@ -120,26 +120,39 @@ def plan_ipp(
     """
     if budget.rho_test == 0.0:
         raise BudgetError("test_share = 0: ipp-admm tests before it releases, and the test needs a share above 0")
-    cap = budget.releases
-    epsilon1, epsilon2 = split(zcdp.pure_epsilon(budget.rho_test), cap)
-    shift = 2.0 * clip / (1.0 if sensitivity == "printed" else problem.rows)
-    redraw = threshold_noise == "redrawn"
-    test = SvtPlan(
-        cap=cap,
-        epsilon1=epsilon1,
-        epsilon2=epsilon2,
-        threshold_scale=cap * shift / epsilon1,
-        query_scale=2.0 * cap * shift / epsilon2,
-        redraw=redraw,
-        shared_noise=True,
-        regularised=regularised,
-    )
+    total = zcdp.pure_epsilon(budget.rho_test)
+    test = svt(problem, total, budget.releases, clip, sensitivity, threshold_noise, regularised=regularised)
     sigma1 = _sigma1(budget, problem)
     opening = (
         test.charge(problem, rounds, clip, tolerance, printed=sensitivity == "printed"),
         Charge.of("tested-objective", problem_parameters(problem) | {"sigma": sigma1}, "test", rounds),
     )
     return _plan(budget, problem, tolerance, "selected-output", opening, test)
+
+
+def svt(
+    problem: LocalProblem,
+    epsilon: float,
+    cap: int,
+    clip: float,
+    sensitivity: Sensitivity,
+    threshold_noise: ThresholdNoise,
+    *,
+    regularised: bool = True,
+) -> SvtPlan:
+    """The test of Algorithm 2 that spends ε1 + ε2 = `epsilon`."""
+    epsilon1, epsilon2 = split(epsilon, cap)
+    shift = 2.0 * clip / (1.0 if sensitivity == "printed" else problem.rows)
+    return SvtPlan(
+        cap=cap,
+        epsilon1=epsilon1,
+        epsilon2=epsilon2,
+        threshold_scale=cap * shift / epsilon1,
+        query_scale=2.0 * cap * shift / epsilon2,
+        redraw=threshold_noise == "redrawn",
+        shared_noise=True,
+        regularised=regularised,
+    )
 
 
 def dp_admm_sigma(

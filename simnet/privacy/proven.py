@@ -21,8 +21,9 @@ import numpy as np
 from simnet.errors import BudgetError
 from simnet.privacy import curves, zcdp
 from simnet.privacy.curves import ORDERS, Curve
-from simnet.privacy.ledger import Charge, account
-from simnet.privacy.mechanisms import mechanism, problem_parameters
+from simnet.privacy.given import plan_given
+from simnet.privacy.ledger import Charge
+from simnet.privacy.mechanisms import mechanism
 from simnet.privacy.plan import Plan, SvtPlan
 from simnet.privacy.problem import LocalProblem
 
@@ -56,7 +57,7 @@ def plan_pp(
     `transport` prices them by `curves.objective_transport` instead of `curves.objective`.
     """
     budget = _Budget(problem, epsilon, delta, tolerance, output_share, transport)
-    return budget.plan("perturbed-minimiser", objectives=releases, releases=releases)
+    return budget.plan(objectives=releases, releases=releases)
 
 
 def plan_ipp(
@@ -85,21 +86,27 @@ def plan_ipp(
     budget = _Budget(problem, epsilon, delta, tolerance, output_share, transport)
     shared = tested == "shared-noise"
     total = zcdp.pure_epsilon(test_share * zcdp.rho_of(epsilon, delta))
-    epsilon1, epsilon2 = THRESHOLD_SHARE * total, (1.0 - THRESHOLD_SHARE) * total
-    shift = problem.query_shift(clip, budget.tolerance, model_is_released=shared)
-    test = SvtPlan(
+    test = svt(problem, total, cap, clip, budget.tolerance, shared_noise=shared)
+    charge = test.charge(problem, rounds, clip, budget.tolerance)
+    return budget.plan(objectives=rounds if shared else cap, releases=cap, test=test, test_charge=charge)
+
+
+def svt(
+    problem: LocalProblem, epsilon: float, cap: int, clip: float, tolerance: float, *, shared_noise: bool
+) -> SvtPlan:
+    """A test that spends ε1 + ε2 = `epsilon`."""
+    epsilon1, epsilon2 = THRESHOLD_SHARE * epsilon, (1.0 - THRESHOLD_SHARE) * epsilon
+    shift = problem.query_shift(clip, tolerance, model_is_released=shared_noise)
+    return SvtPlan(
         cap=cap,
         epsilon1=epsilon1,
         epsilon2=epsilon2,
         threshold_scale=shift / epsilon1,
         query_scale=2.0 * cap * shift / epsilon2,
         redraw=False,
-        shared_noise=shared,
+        shared_noise=shared_noise,
         regularised=False,
     )
-    charge = test.charge(problem, rounds, clip, budget.tolerance)
-    name = "selected-output" if shared else "perturbed-minimiser"
-    return budget.plan(name, objectives=rounds if shared else cap, releases=cap, test=test, test_charge=charge)
 
 
 class _Budget:
@@ -127,7 +134,6 @@ class _Budget:
 
     def plan(
         self,
-        name: str,
         objectives: int,
         releases: int,
         test: SvtPlan | None = None,
@@ -145,7 +151,7 @@ class _Budget:
             raise BudgetError(self._complaint(objectives, asked))
         # Rounding must not carry the sum over the target: nine digits of the noise are given away.
         ratio = math.sqrt(square) * (1.0 - 1e-9)
-        return self._plan(name, ratio, objectives, releases, test, test_charge)
+        return self._plan(ratio, objectives, releases, test, test_charge)
 
     def _objective(self, kappa: float) -> tuple[Curve, Curve]:
         """The curve of one objective perturbation is fixed + d²·slope; both infinite where the theorem ends."""
@@ -157,7 +163,6 @@ class _Budget:
 
     def _plan(
         self,
-        name: str,
         ratio: float,
         objectives: int,
         releases: int,
@@ -166,32 +171,21 @@ class _Budget:
     ) -> Plan:
         sigma1 = self.problem.gradient_shift / ratio
         sigma2 = 2.0 * self.tolerance / (self.problem.curvature * ratio * math.sqrt(self.output_ratio))
-        objective = problem_parameters(self.problem) | {"sigma": sigma1}
-        numbers = objective | {"tolerance": self.tolerance, "output_sigma": sigma2}
-        if self.problem.regulariser > 0.0:
-            numbers["regulariser"] = self.problem.regulariser
-        if self.transport:
-            objective["transport"] = 1.0
-            if name == "perturbed-minimiser":
-                numbers["transport"] = 1.0
-        opening: tuple[Charge, ...] = ()
-        if test_charge is not None:
-            opening = (test_charge, Charge.of(name, numbers, "test", releases))
-        if name == "selected-output":
-            opening = (*opening, Charge.of("tested-objective", objective, "test", objectives))
-        spent = account((*opening, Charge.of(name, numbers, "release", releases)), self.delta).proven_epsilon
-        if spent is None or spent > self.epsilon:
-            raise BudgetError(f"the plan for ε = {self.epsilon:g} came out at {spent}: please report this")
-        return Plan(
-            sigma1=sigma1,
-            sigma2=sigma2,
-            tolerance=self.tolerance,
-            releases=releases,
-            opening=opening,
-            release=Charge.of(name, numbers),
-            epsilon=spent,
+        plan = plan_given(
+            self.problem,
+            sigma1,
+            sigma2,
+            self.tolerance,
+            releases,
+            self.delta,
+            transport=self.transport,
             test=test,
+            test_charge=test_charge,
+            rounds=objectives,
         )
+        if plan.epsilon > self.epsilon:
+            raise BudgetError(f"the plan for ε = {self.epsilon:g} came out at {plan.epsilon}: please report this")
+        return plan
 
     def _complaint(self, objectives: int, asked: Curve) -> str:
         """Which part is too large, and what would fit."""

@@ -46,6 +46,18 @@ class PpAdmm(_Decentralised):
         "`paper`, chosen under `proven`",
     )
     objective_share: Share = Field(0.99, description="ε_i3/ε_i1 of the paper's calibration")
+    sigma: Positive | None = Field(
+        None, description="σ1 of the noise in the objective; ε is then what it comes to; default: from privacy.epsilon"
+    )
+    output_sigma: Positive | None = Field(
+        None, description="σ2 of the noise on the approximate minimiser, named together with sigma"
+    )
+
+    @model_validator(mode="after")
+    def _both_amounts_of_noise(self) -> PpAdmm:
+        if (self.sigma is None) != (self.output_sigma is None):
+            raise ValueError("sigma: name output_sigma as well, or neither")
+        return self
 
 
 class IppAdmm(PpAdmm):
@@ -59,6 +71,9 @@ class IppAdmm(PpAdmm):
         None,
         description="share of the budget spent on the test; default: 0.1 under `paper`, chosen under `proven`",
     )
+    test_epsilon: Positive | None = Field(
+        None, description="ε1 + ε2 of the test, named together with sigma; default: by test_share"
+    )
     sensitivity: Literal["per-row", "printed"] = Field(
         "per-row", description="`paper` calibration: noise of the test for 2C/m (`per-row`) or 2C (`printed`)"
     )
@@ -71,6 +86,12 @@ class IppAdmm(PpAdmm):
         description="what is tested: the minimiser without noise (`noise-free`, default under `proven`), or the "
         "perturbed one that is then released (`shared-noise`: the paper; under `proven` every round then costs)",
     )
+
+    @model_validator(mode="after")
+    def _the_test_as_well(self) -> IppAdmm:
+        if (self.sigma is None) != (self.test_epsilon is None):
+            raise ValueError("test_epsilon: named together with sigma and output_sigma, or not at all")
+        return self
 
 
 class _Scheduled(_Decentralised):

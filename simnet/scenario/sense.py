@@ -9,7 +9,7 @@ from simnet.scenario.faults import Fault
 from simnet.scenario.privacy import Privacy
 from simnet.scenario.topology import Topology
 
-_AMOUNTS = ("noise_rate", "sigma", "primal_scale", "label_epsilon")
+_AMOUNTS = ("noise_rate", "sigma", "output_sigma", "test_epsilon", "primal_scale", "label_epsilon")
 
 
 def nonsense(algorithm: Algorithm, privacy: Privacy, topology: Topology, faults: Sequence[Fault] = ()) -> str | None:
