@@ -70,14 +70,14 @@ class PartialFolder:
 
 
 def hold_interrupts() -> set[int] | None:
-    """Let Ctrl-C wait while a folder is made or removed; what `release_interrupts` needs to undo it."""
+    """Let Ctrl-C and SIGTERM wait while a folder is made or removed; what `release_interrupts` needs to undo it."""
     if not hasattr(signal, "pthread_sigmask"):
         return None
-    return set(signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}))
+    return set(signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM}))
 
 
 def release_interrupts(held: set[int] | None) -> None:
-    """Let Ctrl-C through again; one that came meanwhile is raised here."""
+    """Let them through again; one that came meanwhile is raised here."""
     if held is not None:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
