@@ -54,8 +54,14 @@ def pp_admm(parts, neighbours, rounds, eta, regulariser, b1, b2):
     return np.array(history)
 
 
-def ipp_admm(parts, neighbours, rounds, eta, regulariser, b1, b2, cap, clip, threshold, bar_noise, query_noise):
-    """Algorithm 2: models of every round, and who broadcast when."""
+def ipp_admm(
+    parts, neighbours, rounds, eta, regulariser, b1, b2, cap, clip, threshold, bar_noise, query_noise, tested="paper"
+):
+    """Algorithm 2: models of every round, and who broadcast when.
+
+    `tested` is the perturbed minimiser and its objective ("paper"), its loss alone ("shared-noise"), or the loss of the
+    minimiser without noise, which is not what is released then ("noise-free").
+    """
     agents, d = len(parts), parts[0][0].shape[1]
     theta, dual = np.zeros((agents, d)), np.zeros((agents, d))
     count, history, sent = [0] * agents, [], np.zeros((rounds, agents), dtype=bool)
@@ -66,8 +72,11 @@ def ipp_admm(parts, neighbours, rounds, eta, regulariser, b1, b2, cap, clip, thr
                 continue
             linear = 2 * dual[i] + b1[t, i] - eta * sum(theta[i] + theta[j] for j in neighbours[i])
             candidate = newton(X, y, regulariser, linear, 2 * eta * len(neighbours[i]))
-            gain = clipped_objective(X, y, regulariser, theta[i], clip)
-            gain -= clipped_objective(X, y, regulariser, candidate, clip)
+            looked_at = candidate
+            if tested == "noise-free":
+                looked_at = newton(X, y, regulariser, linear - b1[t, i], 2 * eta * len(neighbours[i]))
+            counted = regulariser if tested == "paper" else 0.0
+            gain = clipped_objective(X, y, counted, theta[i], clip) - clipped_objective(X, y, counted, looked_at, clip)
             if gain + query_noise[t, i] >= threshold + bar_noise[t, i]:
                 count[i] += 1
                 sent[t, i] = True

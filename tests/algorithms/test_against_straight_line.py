@@ -95,3 +95,19 @@ def test_ipp_admm_releases_and_skips_as_the_plain_loop_does(threshold_noise, sen
     assert result.summary["communication"]["broadcasts"] == sent.sum()
     assert 0 < sent.sum() <= 4 * AGENTS
     np.testing.assert_allclose(released(result), plain, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("tested", ["noise-free", "shared-noise"])
+def test_the_proven_ipp_admm_tests_one_model_and_releases_another_as_the_plain_loop_does(tested):
+    fields = {"max_releases": 4, "threshold": 0.02, "test": tested}
+    changes = {f"algorithm.{field}": value for field, value in fields.items()}
+    chosen = scenario("ipp-admm", **changes, **{"privacy.epsilon": 20.0, "privacy.calibration": "proven"})
+    setting = Setting(chosen)
+    plain, sent = straight_line.ipp_admm(
+        *(setting.parts, setting.neighbours, ROUNDS, 0.05, setting.regulariser, setting.b1, setting.b2),
+        *(4, 2.0, 0.02, setting.bar, setting.query, tested),
+    )
+    result = run(chosen)
+    assert result.summary["communication"]["broadcasts"] == sent.sum()
+    assert 0 < sent.sum() <= 4 * AGENTS
+    np.testing.assert_allclose(released(result), plain, rtol=0, atol=1e-9)
