@@ -25,7 +25,7 @@ from simnet.scenario.audit import Audit
 class AuditResult:
     """The lower bound on ε and what it is held against.
 
-    `gaussian` is the bound that would hold if the chosen score were Gaussian on both data sets; None if it cannot be.
+    `gaussian` is the bound that would hold if the chosen score were Gaussian on both data sets; None if it is not.
     """
 
     scenario: Scenario

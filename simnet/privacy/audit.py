@@ -84,14 +84,14 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 def gaussian_shape(first: Vector, second: Vector, delta: float, confidence: float = 0.95) -> float | None:
-    """What ε would be at least, *if* both scores were Gaussian with one variance; None if they cannot be.
+    """What ε would be at least, *if* both scores were Gaussian with one variance; None if they evidently are not.
 
     The distance of the means in standard deviations is estimated, its error taken from the estimate's asymptotic
     variance 1/n + 1/n' + μ²/(2(n + n')), and the lower end of its confidence interval converted. It says much more than
     `lower_bound` from few runs, and nothing at all if the shape is another.
     """
     n, other = len(first), len(second)
-    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+    if not (np.isfinite(first).all() and np.isfinite(second).all()) or _refuted(first) or _refuted(second):
         return None
     pooled = ((n - 1) * np.var(first, ddof=1) + (other - 1) * np.var(second, ddof=1)) / (n + other - 2)
     if not pooled > 0.0:
@@ -115,6 +115,17 @@ def region(false: Vector, epsilon: float, delta: float) -> Vector:
         steep = delta + np.exp(epsilon) * false
     flat = 1.0 - np.exp(-epsilon) * (1.0 - delta - false)
     return np.asarray(np.clip(np.fmin(steep, flat), 0.0, 1.0))
+
+
+def _refuted(scores: Vector) -> bool:
+    """Whether scores are farther from every Gaussian than chance explains: Lilliefors' test, far beyond its 0.1 %."""
+    spread = float(np.std(scores))
+    if spread == 0.0:
+        return True
+    expected = ndtr(np.sort(scores - np.mean(scores)) / spread)
+    steps = np.arange(len(scores) + 1) / len(scores)
+    distance = max(float(np.max(steps[1:] - expected)), float(np.max(expected - steps[:-1])))
+    return distance > 1.5 / math.sqrt(len(scores))
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,26 @@ def output(orders: Curve, tolerance: float, curvature: float, sigma: float) -> C
     return gaussian(orders, 2.0 * tolerance / curvature, sigma)
 
 
+def gaussian_output(orders: Curve, shift: float, sigma: float) -> Curve:
+    """Noise N(0, σ² I) on a minimiser that moves by at most `shift`: a shift²/(2σ²) (pvp with Gaussian noise, PDML).
+
+    Minimisers of two μ-strongly convex objectives whose gradients differ by at most 2CL/m are at most (2CL/m)/μ apart,
+    points certified to β at most 2β/μ farther. PDML's noise decays, σ_t² = V²ρ^(t−1), so that its T models cost
+    (aΔ²/2V²) Σ_t ρ^−(t−1), which grows geometrically; its loss made unbiased under flipped labels has the slope
+    L(e^ε+1)/(e^ε−1).
+    """
+    return gaussian(orders, shift, sigma)
+
+
+def noisy_gradient(orders: Curve, rows: float, bound: float, sigma: float) -> Curve:
+    """Noise N(0, σ² I) on the mean of n gradients of norm at most c (DP-ADMM).
+
+    Replacing a row moves the mean by at most 2c/n; the paper's c/n is for removing one. The gradient may be taken at
+    any point that was chosen from what was published before.
+    """
+    return gaussian(orders, 2.0 * bound / rows, sigma)
+
+
 def gamma_objective(orders: Curve, rate: float, shift: float, kappa: float) -> Curve:
     """Objective perturbation by a vector of density ∝ exp(−α|n|): pure, with ε = αΔ + log(1+κ).
 

@@ -100,12 +100,11 @@ def _primal_gamma(orders: Curve, p: Parameters) -> Curve:
 
 
 def _primal_gaussian(orders: Curve, p: Parameters) -> Curve:
-    return curves.gaussian(orders, _problem(p).minimiser_shift(p["tolerance"]), p["sigma"])
+    return curves.gaussian_output(orders, _problem(p).minimiser_shift(p["tolerance"]), p["sigma"])
 
 
 def _noisy_gradient(orders: Curve, p: Parameters) -> Curve:
-    # Replacing a row moves the mean gradient by 2c/n; the paper's c/n is for removing one.
-    return curves.gaussian(orders, 2.0 * p["gradient_bound"] / p["rows"], p["sigma"])
+    return curves.noisy_gradient(orders, p["rows"], p["gradient_bound"], p["sigma"])
 
 
 def _infinite(orders: Curve, _: Parameters) -> Curve:

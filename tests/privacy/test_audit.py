@@ -115,6 +115,15 @@ def test_the_gaussian_shape_has_nothing_to_say_about_infinite_or_constant_scores
     assert gaussian_shape(np.ones(9), np.zeros(9), 1e-4) is None
 
 
+def test_the_gaussian_shape_has_nothing_to_say_about_scores_of_another_shape():
+    rng = np.random.default_rng(8)
+    coins = [np.where(rng.random(1000) < p, 1.0, -1.0) for p in (0.73, 0.27)]
+    assert gaussian_shape(*coins, 1e-4) is None
+    # The log-likelihood ratio of Laplace noise: most of it at either end.
+    laplace = [np.clip(rng.laplace(place, 0.5, 1000), -1.0, 1.0) for place in (1.0, -1.0)]
+    assert gaussian_shape(*laplace, 1e-4) is None
+
+
 def test_the_roc_of_the_gaussian_mechanism_stays_inside_its_region():
     rng = np.random.default_rng(7)
     false, true = roc(*gaussians(rng, 1.0, 50_000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,32 @@ def test_the_reference_density_is_that_of_the_solver() -> None:
     theta = case.minimise(case.sigma * rng.standard_normal((4000, 1)))
     gradient, _ = case.derivatives(theta, case.row)
     assert stats.kstest(gradient[:, 0] / case.sigma, "norm").pvalue > 1e-3
+
+
+def test_a_release_of_an_approximate_minimiser_costs_no_more_than_both_its_parts() -> None:
+    """One dimension; the two solvers stop as far apart as their certificates allow, in either direction."""
+    rng = Streams(7).generator("cases")
+    b = np.linspace(-9.0, 9.0, 801)
+    weights = stats.norm.pdf(b) * (b[1] - b[0])
+    for _ in range(6):
+        case = random_case(rng, 1, log_kappa=(-2.0, -0.5))
+        beta = 0.2 * case.sigma
+        sigma = 2.0 * beta / case.curvature / rng.uniform(0.2, 1.0)
+        exact = [replace(case, row=row).minimise(case.sigma * b[:, None])[:, 0] for row in (case.row, case.other)]
+        places = np.linspace(np.min(exact) - 9.0 * sigma, np.max(exact) + 9.0 * sigma, 1001)
+        for aside in (beta / case.curvature, -beta / case.curvature):
+            first, second = (
+                stats.norm.pdf(places[:, None], theta + off, sigma) @ weights
+                for theta, off in zip(exact, (aside, -aside), strict=True)
+            )
+            assert first.sum() * (places[1] - places[0]) == pytest.approx(1.0, abs=1e-6)
+            for a in (1.5, 1.0 + min(0.2 / case.kappa, 5.0)):
+                seen = (first > 1e-200) & (second > 1e-200)
+                exponent = a * np.log(first[seen]) + (1.0 - a) * np.log(second[seen])
+                truth = (logsumexp(exponent) + math.log(places[1] - places[0])) / (a - 1.0)
+                parts = curves.output(np.array([a]), beta, case.curvature, sigma)[0]
+                for bound in BOUNDS:
+                    assert truth <= bound(np.array([a]), case.ratio, case.kappa)[0] + parts + 1e-6
 
 
 def test_the_transport_bound_is_nearly_attained() -> None:
