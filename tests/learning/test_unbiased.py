@@ -30,7 +30,7 @@ def test_it_is_the_papers_formula_and_the_plain_loss_without_flips():
 
 
 def test_a_hinge_is_refused_because_it_would_not_stay_convex():
-    """(e^ε l''(z) − l''(−z))/(e^ε − 1) is −1/(e^ε − 1) near z = −1, where the hinge is straight and its mirror bends."""
+    """(e^ε l''(z) − l''(−z))/(e^ε − 1) is −1/(e^ε − 1) near z = −1: the hinge is straight there, its mirror bends."""
     z, e = np.linspace(-1.4, -0.6, 9), math.e
     curvature = (e * SMOOTHED_HINGE.bend(z) - SMOOTHED_HINGE.bend(-z)) / (e - 1)
     np.testing.assert_allclose(curvature, -1 / (e - 1))

@@ -1,4 +1,4 @@
-"""Every method under every pacing, codec, kind of duals and transport: it works, or it is refused with a reason."""
+"""Every method under every pacing, codec, kind of duals and link: it works, or it is refused with a reason."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from simnet import Scenario, run
 from simnet.errors import ScenarioError
 from simnet.record.laws import Laws
 from simnet.scenario import METHODS
+from simnet.scenario.presets import PRESETS
 
 PACINGS = ("ideal", "barrier", "deadline", "quorum", "free")
 CODECS = ("float64", "float32", "float16", "int8", "top-k")
@@ -51,12 +52,25 @@ def test_a_method_works_under_every_pacing_and_codec_or_says_why_not(method, dua
         return
     for pacing in PACINGS:
         for codec in CODECS:
-            result = run(scenario(method, duals, pacing=pacing, codec=codec))
-            summary, laws = result.summary, Laws()
-            for seq, t, event in result.events:
-                laws(seq, t, event)
-            assert laws.finish() == [], (pacing, codec)
-            assert math.isfinite(summary["accuracy"]["train_loss"]), (pacing, codec)
-            assert summary["rounds"] == ROUNDS
-            spent = summary["privacy"]["proven_epsilon"]
-            assert (spent is None) if method == "admm" else spent <= 20.0 + 1e-9
+            works(scenario(method, duals, pacing=pacing, codec=codec))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_works_over_every_kind_of_link(method):
+    for preset in PRESETS:
+        works(scenario(method, "node", pacing="barrier", link={"preset": preset}))
+    works(scenario(method, "node", pacing="barrier", transport="reliable"))
+    works(scenario(method, "node", pacing="deadline", medium="shared"))
+
+
+def works(chosen: Scenario) -> None:
+    """Every law holds, the models are finite, and nobody spends more than was asked for."""
+    result, laws = run(chosen), Laws()
+    for seq, t, event in result.events:
+        laws(seq, t, event)
+    told = f"{chosen.algorithm} over {chosen.network}"
+    assert laws.finish() == [], told
+    assert math.isfinite(result.summary["accuracy"]["train_loss"]), told
+    assert result.summary["rounds"] == ROUNDS, told
+    spent = result.summary["privacy"]["proven_epsilon"]
+    assert (spent is None) if chosen.algorithm.name == "admm" else spent <= 20.0 + 1e-9, told
