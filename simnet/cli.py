@@ -220,6 +220,8 @@ def verify(run: Run) -> None:
     spent = report.privacy
     privacy = f", ε proven {number(spent.proven_epsilon)}, claimed {number(spent.claimed_epsilon)}" if spent else ""
     what = f"{run}: {report.events} events, digest {report.digest[:12]}{privacy}"
+    for note in report.notes:
+        typer.echo(f"{run}: {note}")
     say_findings(what, "the log holds", report.findings)
 
 

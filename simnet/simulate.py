@@ -28,6 +28,7 @@ from simnet.record.folder import RunFolder, environment
 from simnet.record.html import summary_html
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
+from simnet.record.thinning import Thinned, Thinning
 from simnet.scenario import METHODS, Scenario
 from simnet.version import VERSION
 from simnet.world import World, build
@@ -118,7 +119,8 @@ def record(
     One BLAS thread: agents are small, and workers must not fight.
     """
     metrics, writer = Metrics(), LogWriter(sink)
-    subscribers: list[Subscriber] = [writer, metrics]
+    thinning = Thinning.of(scenario.resolved())
+    subscribers: list[Subscriber] = [writer if thinning is None else Thinned(writer, thinning), metrics]
     if progress is not None:
         subscribers.append(_Watcher(progress, scenario.rounds))
     started = perf_counter()

@@ -29,6 +29,7 @@ from simnet.record.events import (
 )
 from simnet.record.lines import LINES, ROUNDED, canonical, encode_lines, line, parse, stamp
 from simnet.record.sealed import SealedWriter, unpack_sealed
+from simnet.record.thinning import Thinning
 
 Recorded = tuple[int, float, Event]
 """An event with its number and time."""
@@ -193,7 +194,7 @@ def read(source: Path | bytes) -> Iterator[Recorded]:
 
     The check of the seals comes last, so a caller must not act on events before the iterator is exhausted.
     """
-    expected, before, sealed = 1, 0.0, False
+    expected, before, sealed, thinned = 1, 0.0, False, False
     hashes = _Lines()
     lines = _split(unpack_sealed(source))
     while True:
@@ -206,7 +207,9 @@ def read(source: Path | bytes) -> Iterator[Recorded]:
         if sealed:
             raise LogError(f"line {expected}: something follows the run's last event")
         try:
-            seq, t, event = _checked(raw, expected, before)
+            seq, t, event = _checked(raw, expected, before, thinned)
+            if type(event) is RunStarted:
+                thinned = Thinning.of(event.scenario) is not None
             hashed = canonical(seq, t, event, raw) if type(event) in ROUNDED else raw
         except LogError as error:
             raise LogError(f"line {expected}: {error}") from None
@@ -221,14 +224,14 @@ def read(source: Path | bytes) -> Iterator[Recorded]:
         raise LogError(f"cut short: there is no run.finished, the log ends {_place(expected - 1, before)}")
 
 
-def _checked(raw: bytes, expected: int, before: float) -> Recorded:
-    """The event of a line that should be the `expected`-th."""
+def _checked(raw: bytes, expected: int, before: float, thinned: bool) -> Recorded:
+    """The event of a line that should be the `expected`-th, or a later one if the log is thinned."""
     if expected == 1:
         schema = _SCHEMA.match(raw)
         if schema is not None and int(schema[1]) != SCHEMA:
             raise LogError(f"written with event schema {int(schema[1])}, and this simnet reads schema {SCHEMA}")
     seq, t, event = parse(raw)
-    if seq != expected:
+    if seq != expected and not (thinned and seq > expected):
         raise LogError(f"event {expected} should come here, not {seq}")
     if not before <= t < math.inf:
         raise LogError(f"time runs from {before!r} to {t!r}")

@@ -12,6 +12,8 @@ from simnet.record.standing import Standing, who
 class Messages:
     """What becomes of messages, and what the values in them are worth on arrival."""
 
+    title: ClassVar[str] = "messages"
+
     def __init__(self, standing: Standing) -> None:
         self._standing = standing
         self._complain = standing.complain
@@ -63,7 +65,7 @@ class Messages:
             link.newest = max((link.newest, *(round for round in link.ahead if round <= event.round)))
             link.ahead = tuple(round for round in link.ahead if round > event.round)
         staleness = max(0, event.round - link.newest)
-        if event.staleness != staleness:
+        if event.staleness != staleness and self._standing.is_told(event.peer):
             self._complain(
                 f"{who(event)} uses a value of agent {event.peer} with staleness {event.staleness}, "
                 f"but the newest that arrived is of round {link.newest}: {staleness}"

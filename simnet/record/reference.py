@@ -16,7 +16,7 @@ A run's log, `events.jsonl.zst`, holds one JSON object a line, in the order in w
 
     {"seq":812,"t":3.2,"event":"message.lost","agent":2,"round":16,"peer":0,"message":77}
 
-`seq` counts from 1 without a gap, `t` is the simulated time in seconds and never goes back, `event` is one of the kinds
+`seq` counts from 1, `t` is the simulated time in seconds and never goes back, `event` is one of the kinds
 below; the kind's own fields follow in the order given here. Fields marked optional are left out when there is nothing
 to say. The first line is `run.started`, the last `run.finished`.
 
@@ -41,6 +41,16 @@ sha256, so that no byte of the file can change unnoticed. The last line holds tw
   canonical line is the line itself, but for two kinds. In `release.made` the value is empty and the line is followed by
   the vector rounded to eight digits of its largest entry: `length:exponent:` and the entries as little-endian int32
   multiples of 10^exponent. In `run.finished` both seals are empty.
+
+## Thinned logs
+
+A large run makes more events than anyone wants to store. With `log.kinds` a log holds only some kinds, by their first
+word; with `log.sample` only what happened at some of the agents, chosen by a hash of the seed and their number, and the
+fates of what these sent. The run stays the same to the last digit, and so do `summary.json` and the tables. The first
+line says that the log is thinned (its `scenario` holds the settings); only then `seq` has gaps. `simnet log verify`
+checks what can be checked, the laws of the sampled agents included, and names the rest.
+
+## Checks
 
 `simnet log verify` checks all of it, and the laws: a message meets one fate, a round ends in a broadcast or a skip, a
 release is paid for before it is made, staleness is what the deliveries say it is.

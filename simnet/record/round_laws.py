@@ -20,6 +20,8 @@ PACED = ("value", "notice")
 class Rounds:
     """What an agent does in a round, and in which order."""
 
+    title: ClassVar[str] = "rounds"
+
     def __init__(self, standing: Standing) -> None:
         self._standing = standing
         self._agents = standing.agents

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simnet.record.events import RunStarted
+from simnet.record.thinning import Thinning
 
 _ALIGNED = ("ideal", "barrier")
 
@@ -62,9 +63,14 @@ class Standing:
                 self.degrees[receiver] += 1
         if len(self.links) < len(ends):
             complain("a link is listed twice")
+        self.thinning = Thinning.of(start.scenario)
         self.aligned = _found(start.scenario, "network", "pacing", "kind") in _ALIGNED
         self.one_way = _found(start.scenario, "algorithm", "hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
+
+    def is_told(self, agent: int) -> bool:
+        """Whether the log holds what happened at an agent."""
+        return self.thinning is None or self.thinning.sample is None or self.thinning.sample[agent]
 
 
 def _found(scenario: dict[str, Any], *path: str) -> Any:

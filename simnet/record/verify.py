@@ -13,6 +13,7 @@ from simnet.record.folder import find_log, load_summary
 from simnet.record.laws import Laws
 from simnet.record.log import read
 from simnet.record.privacy_meter import PrivacyMeter
+from simnet.record.thinning import Thinning
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Report:
     findings: tuple[str, ...]
     privacy: Account | None = None
     """what the `privacy.spent` events alone come to, for the network"""
+    notes: tuple[str, ...] = ()
+    """what could not be checked, and why"""
 
     @property
     def ok(self) -> bool:
@@ -36,7 +39,7 @@ def verify(path: Path) -> Report:
 
     The log of a run folder must also be the one that its summary.json speaks of, and spend the ε that stands there.
     """
-    laws = Laws()
+    laws, thinning = Laws(), None
     count, digest, private, meter = 0, "", False, None
     findings = []
     try:
@@ -45,6 +48,7 @@ def verify(path: Path) -> Report:
             count = seq
             if isinstance(event, RunStarted):
                 private = event.private
+                thinning = Thinning.of(event.scenario)
                 if "privacy" in event.scenario:
                     meter = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
             elif isinstance(event, PrivacySpent) and meter is not None:
@@ -56,10 +60,13 @@ def verify(path: Path) -> Report:
     except BudgetError as error:
         return Report(count, digest, private, (f"event {count}, privacy.spent: {error}",))
     findings += laws.finish()
-    spent = meter.network() if meter is not None else None
+    told = thinning is None or (PrivacySpent in thinning.kinds and thinning.sample is None)
+    spent = meter.network() if meter is not None and told else None
     if Path(path).is_dir():
         findings += _summary_findings(Path(path), digest, spent)
-    return Report(count, digest, private, tuple(findings), spent)
+    missing = [f"the laws of {title}" for title in laws.unchecked] + ([] if told else ["ε"])
+    notes = [] if thinning is None else [f"{thinning}; not checked: {', '.join(missing) or 'nothing'}"]
+    return Report(count, digest, private, tuple(findings), spent, tuple(notes))
 
 
 def _summary_findings(folder: Path, digest: str, spent: Account | None) -> list[str]:

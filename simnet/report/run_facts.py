@@ -19,6 +19,7 @@ from simnet.record.folder import find_log, load_summary
 from simnet.record.laws import Laws
 from simnet.record.log import read
 from simnet.record.metrics import Metrics, Row
+from simnet.record.replay import refuse_thinned
 from simnet.report.charges import Charges
 from simnet.report.flow import Flow
 from simnet.report.link_counts import LinkCounts
@@ -52,6 +53,8 @@ def read_run(path: Path) -> RunFacts:
         laws(seq, t, event)
         if found := laws.finish():
             raise LogError(f"{log}: the log breaks a law of runs: {found[0]}")
+        if isinstance(event, events.RunStarted):
+            refuse_thinned(event)
         try:
             for subscriber in (metrics, watch, links, flow, charges, tape):
                 subscriber(seq, t, event)

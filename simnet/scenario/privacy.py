@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from simnet.scenario.fields import Number, Positive, Section, Switch
+from simnet.scenario.fields import Number, Positive, Section, Share, Switch
 
 Delta = Annotated[
     float, BeforeValidator(Number("a number strictly between 0 and 1", 0, 1, open_low=True, open_high=True))
@@ -28,10 +28,33 @@ class Privacy(Section):
     )
 
 
+Family = Literal[
+    "round",
+    "solve",
+    "svt",
+    "release",
+    "privacy",
+    "broadcast",
+    "reports",
+    "message",
+    "value",
+    "dual",
+    "fault",
+    "evaluation",
+]
+"""The first word of an event's kind."""
+
+
 class Log(Section):
-    """What the event log holds."""
+    """What the event log holds. Thinning it changes nothing about the run and its figures."""
 
     private: Switch = Field(
         False,
         description="also write what nobody may know: unreleased figures and raw query values; for debugging",
+    )
+    kinds: tuple[Family, ...] | None = Field(
+        None, description="write only these kinds of events, by their first word; absent: all"
+    )
+    sample: Share | None = Field(
+        None, description="write only the events of about this share of the agents, with the fates of what they sent"
     )

@@ -1,0 +1,92 @@
+"""Thinned logs: some kinds of events, and of these what happened at some of the agents.
+
+A large run makes more events than anyone wants to store. What a thinned log leaves out happened all the same: numbers
+are counted on (`seq` has gaps), and the run's figures are those of all events. Agents are chosen by a hash of the seed
+and their number, never by a stream of the run. Messages are kept with their sender, whole: the sending and the fate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from simnet.record import events
+from simnet.record.bus import Follower
+
+_ALWAYS: frozenset[type[events.Event]] = frozenset({events.RunStarted, events.RunFinished})
+_TOLD_BY_RECEIVER = (events.MessageDelivered, events.MessageDuplicated)
+
+
+class Sample(dict[int, bool]):
+    """Whether an agent is one of those whose events are kept."""
+
+    def __init__(self, seed: int, share: float) -> None:
+        self.seed, self.share = seed, share
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __missing__(self, agent: int) -> bool:
+        drawn = int.from_bytes(sha256(f"log/{self.seed}/{agent}".encode()).digest()[:8], "big") / 2**64
+        self[agent] = chosen = drawn < self.share
+        return chosen
+
+
+@dataclass(frozen=True)
+class Thinning:
+    """Which events a log holds; `sample` is None if it is those of all agents."""
+
+    kinds: frozenset[type[events.Event]]
+    sample: Sample | None
+
+    @classmethod
+    def of(cls, scenario: dict[str, Any]) -> Thinning | None:
+        """What a resolved scenario, as in a log's first line, says of its log; None if nothing is left out."""
+        log = scenario.get("log", {})
+        families, share = log.get("kinds"), log.get("sample")
+        if families is None and share is None:
+            return None
+        chosen = {each for kind, each in events.EVENTS.items() if families is None or kind.split(".")[0] in families}
+        return cls(_ALWAYS.union(chosen), None if share is None else Sample(scenario["seed"], share))
+
+    def keeps(self, event: Any) -> bool:
+        """Whether the log holds an event."""
+        if type(event) not in self.kinds:
+            return False
+        place = event.peer if type(event) in _TOLD_BY_RECEIVER else getattr(event, "agent", None)
+        return self.sample is None or place is None or self.sample[place]
+
+    def __str__(self) -> str:
+        missing = sorted({kind.split(".")[0] for kind, each in events.EVENTS.items() if each not in self.kinds})
+        parts = [f"no {' and no '.join(missing)} events"] if missing else []
+        parts += [f"the events of about {100 * self.sample.share:g} % of the agents only"] if self.sample else []
+        return "the log is thinned: it holds " + ", and ".join(parts)
+
+
+class Thinned:
+    """Hands a follower what a thinned log holds, and nothing else."""
+
+    def __init__(self, follower: Follower, thinning: Thinning) -> None:
+        self.kinds = thinning.kinds
+        self._follower = follower
+        self._thinning = thinning
+        self._sample = thinning.sample
+
+    def __call__(self, seq: int, t: float, event: events.Event) -> None:
+        if self._thinning.keeps(event):
+            self._follower(seq, t, event)
+
+    def sent(
+        self, seq: int, now: float, agent: int, round: int, peer: int, message: int, carries: str, *size: int
+    ) -> None:
+        if self._sample is None or self._sample[agent]:
+            self._follower.sent(seq, now, agent, round, peer, message, carries, *size)
+
+    def delivered(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
+        if self._sample is None or self._sample[peer]:
+            self._follower.delivered(seq, now, agent, round, peer, message)
+
+    def lost(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
+        if self._sample is None or self._sample[agent]:
+            self._follower.lost(seq, now, agent, round, peer, message)
