@@ -67,7 +67,7 @@ async def run_hub(
             for value in known:
                 port.emit(events.ValueUsed(me, t, value.peer, max(0, t - value.round)))
             peer.gather(known)
-        proposal = peer.propose(t)
+        proposal = await port.propose(peer, t)
         await port.compute(proposal.gradients)
         port.emit(events.SolveFinished(me, t, proposal.gradients, 0.0 if private else None))
         sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
@@ -97,7 +97,7 @@ async def run_leaf(
     me = port.agent
     for t in range(first, rounds + 1):
         port.emit(events.RoundStarted(me, t))
-        proposal = peer.propose(t)
+        proposal = await port.propose(peer, t)
         await port.compute(proposal.gradients)
         port.emit(events.SolveFinished(me, t, proposal.gradients, 0.0 if private else None))
         sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from simnet.algorithms.peer import Known, Parts, Vector
+from simnet.algorithms.peer import Known, Parts, Peer, Proposal, Vector
 from simnet.record.events import Event
 
 
@@ -29,6 +29,10 @@ class Port(Protocol):
 
     def emit(self, event: Event) -> None:
         """Put an event on the record."""
+        ...
+
+    async def propose(self, peer: Peer, round: int) -> Proposal:
+        """See the peer's local work of a round through; an engine may do that of several agents together."""
         ...
 
     async def compute(self, gradients: int) -> None:

@@ -34,7 +34,7 @@ async def run_agent(
     me = port.agent
     for t in range(first, rounds + 1):
         port.emit(events.RoundStarted(me, t))
-        proposal = peer.propose(t)
+        proposal = await port.propose(peer, t)
         await port.compute(proposal.gradients)
         residual = sig(proposal.residual) if private else None
         port.emit(events.SolveFinished(me, t, proposal.gradients, residual))

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from simnet.algorithms.duals import Duals, NodeDuals, constant
-from simnet.algorithms.peer import Known, Parts, Proposal, Vector
+from simnet.algorithms.peer import Known, Parts, Proposal, Solving, Vector, Work, alone
 from simnet.learning.objective import LocalObjective
-from simnet.learning.solver import Solution, Solver
+from simnet.learning.solver import Problem, Solution, Solver
 from simnet.privacy.ledger import Charge
 
 UNPROTECTED = Charge.of("bare-model", {})
@@ -49,8 +49,8 @@ class AdmmPeer:
     def initial(self) -> Parts:
         return (np.zeros(self.objective.features),)
 
-    def propose(self, t: int) -> Proposal:
-        solution = self.minimise()
+    def propose(self, t: int) -> Proposal | Work:
+        solution = yield from self.minimiser()
         return Proposal((solution.theta,), solution.gradients, solution.gradient_norm, (UNPROTECTED,))
 
     def settled(self, *, accepted: bool) -> None:
@@ -80,9 +80,13 @@ class AdmmPeer:
 
     def minimise(self, perturbation: Vector | None = None) -> Solution:
         """The local problem's approximate minimiser, with `perturbation`·θ added to the objective."""
+        return alone(self.minimiser(perturbation))
+
+    def minimiser(self, perturbation: Vector | None = None) -> Solving[Solution]:
+        """The same, with the problem for somebody else to solve."""
         linear = self.duals.linear(self.theta, self.eta)
         if perturbation is not None:
             linear += perturbation
-        solution = self._solver.solve(linear, 2 * self.eta * self.degree, self._start, self.tolerance)
+        solution = yield Problem(self._solver, linear, 2 * self.eta * self.degree, self._start, self.tolerance)
         self._start = solution.theta
         return solution

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from simnet.algorithms.duals import Duals
-from simnet.algorithms.peer import Proposal, Test, Vector
+from simnet.algorithms.peer import Proposal, Test, Vector, Work
 from simnet.algorithms.pp_admm import Perturbation, PpAdmmPeer
 from simnet.learning.objective import LocalObjective
 from simnet.privacy.ledger import Charge
@@ -54,11 +54,11 @@ class IppAdmmPeer(PpAdmmPeer):
         self._measured: Vector | None = None
         self._loss = 0.0
 
-    def propose(self, t: int) -> Proposal:
+    def propose(self, t: int) -> Proposal | Work:
         if self._test.exhausted or self._muted:
             return Proposal(None, 0, 0.0, skipped="exhausted")
         b1, b2 = self.perturbation.draw(self.objective.features)
-        candidate = self.minimise(b1 if self._shared_noise else None)
+        candidate = yield from self.minimiser(b1 if self._shared_noise else None)
         gradients = candidate.gradients
         query = self.improvement(candidate.theta)
         test = Test(self._test.test(query), query)
@@ -66,7 +66,7 @@ class IppAdmmPeer(PpAdmmPeer):
         if not test.passed:
             return Proposal(None, gradients, candidate.gradient_norm, charges, test, "test")
         if not self._shared_noise:
-            candidate = self.minimise(b1)
+            candidate = yield from self.minimiser(b1)
             gradients += candidate.gradients
         charges += (self.perturbation.charge,)
         return Proposal((candidate.theta + b2,), gradients, candidate.gradient_norm, charges, test)

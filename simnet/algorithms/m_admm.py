@@ -26,7 +26,7 @@ import numpy as np
 
 from simnet.algorithms.admm import AdmmPeer
 from simnet.algorithms.duals import Duals
-from simnet.algorithms.peer import Proposal
+from simnet.algorithms.peer import Proposal, Work
 from simnet.algorithms.schedules import Schedule
 from simnet.learning.objective import LocalObjective
 
@@ -55,20 +55,20 @@ class ScheduledPeer(AdmmPeer):
 class MAdmmPeer(ScheduledPeer):
     """Algorithm 1 of M-ADMM for one agent; dvp if the penalties are all equal to the dual step."""
 
-    def propose(self, t: int) -> Proposal:
+    def propose(self, t: int) -> Proposal | Work:
         plan = self.schedule.rounds[t - 1]
         noise, output = self.schedule.draw(plan, self.rng, self.objective.features)
         self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
-        solution = self.minimise(2 * self.eta * self.degree * noise)
+        solution = yield from self.minimiser(2 * self.eta * self.degree * noise)
         return Proposal((solution.theta + output,), solution.gradients, solution.gradient_norm, (plan.charge,))
 
 
 class PvpPeer(ScheduledPeer):
     """Primal variable perturbation for one agent: the noise covers the solver's tolerance as well."""
 
-    def propose(self, t: int) -> Proposal:
+    def propose(self, t: int) -> Proposal | Work:
         plan = self.schedule.rounds[t - 1]
         noise, _ = self.schedule.draw(plan, self.rng, self.objective.features)
         self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
-        solution = self.minimise()
+        solution = yield from self.minimiser()
         return Proposal((solution.theta + noise,), solution.gradients, solution.gradient_norm, (plan.charge,))

@@ -16,7 +16,7 @@ import numpy as np
 
 from simnet.algorithms.admm import AdmmPeer
 from simnet.algorithms.duals import Duals
-from simnet.algorithms.peer import Proposal, Vector
+from simnet.algorithms.peer import Proposal, Vector, Work
 from simnet.algorithms.schedules import Schedule
 from simnet.learning.objective import LocalObjective
 from simnet.privacy.noise import gaussian
@@ -41,8 +41,8 @@ class PdmlPeer(AdmmPeer):
         self.schedule = schedule
         self.rng = rng
 
-    def propose(self, t: int) -> Proposal:
+    def propose(self, t: int) -> Proposal | Work:
         plan = self.schedule.rounds[t - 1]
-        solution = self.minimise(self.tilt)
+        solution = yield from self.minimiser(self.tilt)
         release = solution.theta + gaussian(self.rng, plan.scale, self.objective.features)
         return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))

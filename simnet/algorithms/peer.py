@@ -6,19 +6,23 @@ network and no log. The agent program drives it, one round after another:
     proposal = peer.propose(t)              solve, perhaps test, perhaps perturb
     peer.absorb(t, sent, known)             dual update, with what was really sent and what is known of the neighbours
 
+A peer need not solve its local problems itself. It may yield them one by one and be sent the solutions (`Work`), so
+that an engine can solve those of many agents at once; `alone` solves them on the spot.
+
 A message carries `Parts`: a tuple of vectors whose first is the model; duals that survive loss add more, or send each
 neighbour something of its own (`simnet.algorithms.duals`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from simnet.learning.solver import Problem, Solution
 from simnet.privacy.ledger import Charge
 
 Vector = npt.NDArray[np.float64]
@@ -71,6 +75,28 @@ class Proposal:
     skipped: Literal["test", "exhausted", "listening"] | None = None
 
 
+Found = TypeVar("Found")
+Solving = Generator[Problem, Solution, Found]
+"""A computation that yields the problems that it needs solved and is sent their solutions."""
+Work = Solving[Proposal]
+
+
+@overload
+def alone(work: Proposal | Work) -> Proposal: ...
+@overload
+def alone(work: Solving[Found]) -> Found: ...
+def alone(work: Any) -> Any:
+    """The outcome of a computation whose problems, if it has any, are solved one by one."""
+    if isinstance(work, Proposal):
+        return work
+    try:
+        problem = next(work)
+        while True:
+            problem = work.send(problem.solve())
+    except StopIteration as end:
+        return end.value
+
+
 @runtime_checkable
 class Mortal(Protocol):
     """A peer that can lose its state in a crash and begin again."""
@@ -101,8 +127,8 @@ class Peer(Protocol):
         """What the neighbours take for this agent's value before its first release."""
         ...
 
-    def propose(self, t: int) -> Proposal:
-        """Round t's local work."""
+    def propose(self, t: int) -> Proposal | Work:
+        """Round t's local work: what comes out of it, or the work itself, to be seen through by the caller."""
         ...
 
     def settled(self, *, accepted: bool) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from simnet.algorithms.admm import AdmmPeer
 from simnet.algorithms.duals import Duals
-from simnet.algorithms.peer import Proposal, Vector
+from simnet.algorithms.peer import Proposal, Vector, Work
 from simnet.learning.objective import LocalObjective
 from simnet.privacy.ledger import Charge
 from simnet.privacy.noise import gaussian
@@ -53,7 +53,7 @@ class PpAdmmPeer(AdmmPeer):
         super().__init__(objective, degree=degree, eta=eta, tolerance=tolerance, duals=duals)
         self.perturbation = perturbation
 
-    def propose(self, t: int) -> Proposal:
+    def propose(self, t: int) -> Proposal | Work:
         b1, b2 = self.perturbation.draw(self.objective.features)
-        solution = self.minimise(b1)
+        solution = yield from self.minimiser(b1)
         return Proposal((solution.theta + b2,), solution.gradients, solution.gradient_norm, (self.perturbation.charge,))

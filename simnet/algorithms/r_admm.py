@@ -21,7 +21,7 @@ import numpy as np
 
 from simnet.algorithms.duals import Duals
 from simnet.algorithms.m_admm import ScheduledPeer
-from simnet.algorithms.peer import Known, Parts, Proposal, Vector
+from simnet.algorithms.peer import Known, Parts, Proposal, Vector, Work
 from simnet.algorithms.schedules import Schedule
 from simnet.learning.objective import LocalObjective
 from simnet.privacy.ledger import Charge
@@ -49,7 +49,7 @@ class RAdmmPeer(ScheduledPeer):
         self._linear: Vector = np.zeros(objective.features)
         self._recycled: Vector = np.zeros(objective.features)
 
-    def propose(self, t: int) -> Proposal:
+    def propose(self, t: int) -> Proposal | Work:
         self.eta = self.penalties[t - 1]
         return self._solve((t - 1) // 2) if t % 2 else self._recycle(self.gammas[t - 1])
 
@@ -63,12 +63,12 @@ class RAdmmPeer(ScheduledPeer):
         super().forget()
         self._linear = self._recycled = np.zeros(self.objective.features)
 
-    def _solve(self, k: int) -> Proposal:
+    def _solve(self, k: int) -> Work:
         plan = self.schedule.rounds[k]
         noise, output = self.schedule.draw(plan, self.rng, self.objective.features)
         self.tolerance = plan.tolerance
         self._linear = self.duals.linear(self.theta, self.eta)
-        solution = self.minimise(noise)
+        solution = yield from self.minimiser(noise)
         return Proposal((solution.theta + output,), solution.gradients, solution.gradient_norm, (plan.charge,))
 
     def _recycle(self, gamma: float) -> Proposal:

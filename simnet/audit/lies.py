@@ -13,7 +13,7 @@ import numpy as np
 
 from simnet.algorithms.m_admm import ScheduledPeer
 from simnet.algorithms.pdml import PdmlPeer
-from simnet.algorithms.peer import Peer, Proposal
+from simnet.algorithms.peer import Peer, Proposal, Work
 from simnet.algorithms.plans import Budgeting
 from simnet.algorithms.pp_admm import PpAdmmPeer
 from simnet.algorithms.r_admm import RECYCLED, RAdmmPeer
@@ -87,7 +87,7 @@ class ReusedNoise(_Liar):
         self._rng = rng
         self._start = rng.bit_generator.state
 
-    def propose(self, t: int) -> Proposal:
+    def propose(self, t: int) -> Proposal | Work:
         self._rng.bit_generator.state = self._start
         return self._honest.propose(t)
 
@@ -101,7 +101,7 @@ class TrueGradient(_Liar):
             raise ScenarioError("audit.lie = 'true-gradient': only r-admm has rounds without a solve")
         self._peer = honest
 
-    def propose(self, t: int) -> Proposal:
+    def propose(self, t: int) -> Proposal | Work:
         if t % 2:
             return self._honest.propose(t)
         peer, eta = self._peer, self._peer.penalties[t - 1]

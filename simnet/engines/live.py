@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from simnet.agents.neighbourhood import Neighbourhood
-from simnet.algorithms.peer import Known, Parts, Vector
+from simnet.algorithms.peer import Known, Parts, Peer, Proposal, Vector, alone
 from simnet.errors import FrameError, LiveError
 from simnet.network import frame
 from simnet.network.payload import Writer
@@ -165,6 +165,9 @@ class LivePort:
     def note(self, event: events.Event) -> None:
         """Put on the record what comes from outside the program."""
         self._memory.event(self.now, event)
+
+    async def propose(self, peer: Peer, round: int) -> Proposal:
+        return alone(peer.propose(round))
 
     async def compute(self, gradients: int) -> None:
         # The work itself was done just now, by the program, since it last waited; what is left of its time passes here.

@@ -1,7 +1,8 @@
 """What coroutines and callbacks wait for under SimPy, and the order of things that happen at one instant.
 
 Messages arrive first (so what arrives on a tick counts for that tick), then waiting agents end their rounds, and only
-then new work begins (so no agent sees another's next round inside its own).
+then new work begins (so no agent sees another's next round inside its own). What is to be solved is solved last, when
+all who begin a round at this instant have said what it is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import simpy
 from simpy.events import Event as SimEvent
 
-ARRIVAL, ROUND_END, NEW_WORK = 0, 1, 2
+ARRIVAL, ROUND_END, NEW_WORK, SOLVING = 0, 1, 2, 3
 
 
 class Moment(SimEvent):

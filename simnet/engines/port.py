@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from simnet.agents.neighbourhood import Neighbourhood
-from simnet.algorithms.peer import Known, Parts, Vector
+from simnet.algorithms.peer import Known, Parts, Peer, Proposal, Vector
 from simnet.engines.moments import NEW_WORK, ROUND_END, Moment, Signal
 from simnet.engines.virtual import VirtualEngine
 from simnet.network import frame
@@ -55,6 +55,10 @@ class VirtualPort:
     @property
     def now(self) -> float:
         return float(self._engine.env.now)
+
+    async def propose(self, peer: Peer, round: int) -> Proposal:
+        work = peer.propose(round)
+        return work if isinstance(work, Proposal) else await self._engine.workshop.see_through(work)
 
     async def compute(self, gradients: int) -> None:
         work = self._work_time(gradients) * self.slowness

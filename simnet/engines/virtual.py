@@ -16,6 +16,7 @@ import simpy
 
 from simnet.engines.moments import ARRIVAL, Signal
 from simnet.engines.scoreboard import Scoreboard
+from simnet.engines.workshop import Workshop
 from simnet.errors import FrameError, SimnetError
 from simnet.network import frame
 from simnet.network.inbox import Inbox
@@ -102,6 +103,7 @@ class VirtualEngine:
         self.env = simpy.Environment()
         self._queue: list[Any] = self.env._queue
         """SimPy's: (time, priority, number, event)."""
+        self.workshop = Workshop(self.env)
         self.bus = bus
         self.scoreboard = scoreboard
         self.links = links

@@ -5,6 +5,7 @@ import pytest
 
 from simnet import Scenario, run
 from simnet.algorithms.ipp_admm import IppAdmmPeer
+from simnet.algorithms.peer import alone
 from simnet.algorithms.plans import budgeting
 from simnet.algorithms.pp_admm import Perturbation
 from simnet.algorithms.standing import Standing
@@ -36,21 +37,21 @@ def peer(tested: str = "noise-free", **changes: object) -> tuple[IppAdmmPeer, Lo
 
 def test_the_test_and_all_that_it_may_release_are_charged_before_the_first_answer():
     agent, _ = peer()
-    first = agent.propose(1)
+    first = alone(agent.propose(1))
     assert [(charge.mechanism, charge.kind, charge.times) for charge in first.charges] == [
         ("sparse-vector", "test", 1),
         ("perturbed-minimiser", "test", 3),
         ("perturbed-minimiser", "release", 1),
     ]
     agent.settled(accepted=True)
-    assert [charge.kind for charge in agent.propose(2).charges] == ["release"]
+    assert [charge.kind for charge in alone(agent.propose(2)).charges] == ["release"]
 
 
 def test_a_test_that_the_ledger_refused_is_never_asked_again():
     agent, _ = peer()
-    assert agent.propose(1).test is not None
+    assert alone(agent.propose(1)).test is not None
     agent.settled(accepted=False)
-    after = agent.propose(2)
+    after = alone(agent.propose(2))
     assert after.test is None
     assert after.release is None
     assert after.charges == ()
@@ -59,9 +60,9 @@ def test_a_test_that_the_ledger_refused_is_never_asked_again():
 def test_after_its_cap_the_agent_neither_solves_nor_tests():
     agent, _ = peer()
     for t in (1, 2, 3):
-        assert agent.propose(t).release is not None
+        assert alone(agent.propose(t)).release is not None
         agent.settled(accepted=True)
-    fourth = agent.propose(4)
+    fourth = alone(agent.propose(4))
     assert (fourth.release, fourth.gradients, fourth.test, fourth.skipped) == (None, 0, None, "exhausted")
 
 
@@ -84,7 +85,7 @@ def test_the_papers_query_contains_the_regulariser():
 
 def test_the_noise_free_test_sees_the_minimiser_and_the_release_does_not():
     agent, _ = peer()
-    proposal = agent.propose(1)
+    proposal = alone(agent.propose(1))
     clean = agent.minimise().theta
     assert proposal.test.query == pytest.approx(agent.improvement(clean), abs=1e-6)
     assert np.linalg.norm(proposal.release[0] - clean) > 1e-3

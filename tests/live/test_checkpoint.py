@@ -9,6 +9,7 @@ import pytest
 
 from simnet import wiring
 from simnet.agents.neighbourhood import Neighbourhood
+from simnet.algorithms.peer import alone
 from simnet.errors import LiveError
 from simnet.live import checkpoint
 from simnet.simulate import peers_of
@@ -52,7 +53,7 @@ class Company:
         """One round of all; what each has let out."""
         out = []
         for agent, peer in enumerate(self.peers):
-            proposal = peer.propose(t)
+            proposal = alone(peer.propose(t))
             peer.settled(accepted=True)
             out.append((agent, peer, *self._release(t, agent, peer, proposal.release)))
         for agent, _, payloads, _ in out:
