@@ -14,7 +14,7 @@ from typing import Literal
 
 from simnet.errors import BudgetError
 from simnet.privacy.calibration import smallest_scale
-from simnet.privacy.ledger import Basis, Charge, account
+from simnet.privacy.ledger import Basis, Charge, account, claimed
 from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.plan import RoundPlan
 from simnet.privacy.problem import LocalProblem
@@ -228,8 +228,8 @@ def _calibrated(
     at: Callable[[float], list[RoundPlan]], epsilon: float, delta: float, basis: Basis, part: str
 ) -> list[RoundPlan]:
     def loss(scale: float) -> float:
-        spent = account((plan.charge for plan in at(scale)), delta)
-        found = spent.proven_epsilon if basis == "proven" else spent.claimed_epsilon
+        charges = [plan.charge for plan in at(scale)]
+        found = account(charges, delta).proven_epsilon if basis == "proven" else claimed(charges, delta)
         return math.inf if found is None else found
 
     return at(smallest_scale(loss, epsilon, part))

@@ -88,6 +88,11 @@ def account(charges: Iterable[Charge], delta: float) -> Account:
     return _after_all(_NOTHING, charges).account(delta)
 
 
+def claimed(charges: Iterable[Charge], delta: float) -> float | None:
+    """The papers' price alone, without the work of a proof: for calibrations that ask for nothing else."""
+    return _claimed([(_claim(use), count) for use, count in _after_all(_NOTHING, charges).uses], delta)
+
+
 def network(accounts: Iterable[Account]) -> Account:
     """The guarantee of the whole network: one row lives at one agent, so it is that of the worst agent."""
     every = list(dict.fromkeys(accounts))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simnet.errors import BudgetError, LogError
 from simnet.privacy import curves, proven, zcdp
 from simnet.privacy.curves import ORDERS
-from simnet.privacy.ledger import Account, Charge, Ledger, account, network, parts
+from simnet.privacy.ledger import Account, Charge, Ledger, account, claimed, network, parts
 from simnet.privacy.problem import LocalProblem
 
 DELTA = 1e-4
@@ -193,3 +193,20 @@ def test_equal_charges_share_their_curve_and_nobody_can_change_it() -> None:
     with pytest.raises(ValueError, match="read-only"):
         curve[0] = 0.0
     assert np.all(np.diff(curve) > 0)
+
+
+def test_the_claimed_price_alone_is_the_one_of_the_whole_account():
+    problem = {
+        "noise_weight": 1.0,
+        "rows": 500.0,
+        "lipschitz": 1.0,
+        "smoothness": 0.25,
+        "curvature": 0.3,
+        "weight": 1.0,
+    }
+    charges = [
+        Charge.of("linear-gamma", problem | {"rate": 3.0 + t, "tolerance": 1e-6, "output_sigma": 1e-3})
+        for t in range(4)
+    ]
+    plain = sum(2 / 500 * (1.4 * 0.25 / 0.3 + 3.0 + t) for t in range(4))
+    assert claimed(charges, 1e-4) == account(charges, 1e-4).claimed_epsilon == pytest.approx(plain)
