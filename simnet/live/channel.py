@@ -5,6 +5,10 @@ is numbered, kept until the neighbour's channel has acknowledged it, and written
 the neighbour lets in each number once (`inbox`). Whatever else arrives is refused, counted and reported, and costs its
 sender the connection, never the agent its life.
 
+A failure of the agent itself is another matter. What a callback raises, save a `FrameError` about a frame, means that
+the agent cannot go on: the frame at hand counts as not received, no other is handed over, the task that started the
+channel is cancelled, and `close` raises what went wrong.
+
 Crashes. A process that restarts comes back with a higher `incarnation`. Three things then decide what is lost:
 
 - What others sent to it. By default a frame is acknowledged when `on_frame` has returned, so what the crashed process
@@ -94,6 +98,7 @@ class SecureChannel:
         self._limits = limits or Limits()
         self._on_frame = on_frame
         self._on_refusal = on_refusal
+        self._on_state = on_state
         self._on_overflow = on_overflow
         self._refusals: Counter[str] = Counter()
         self._inboxes = {peer: Inbox(*(seen or {}).get(peer, (0, 0))) for peer in peers}
@@ -109,7 +114,7 @@ class SecureChannel:
                 self._inboxes[peer],
                 self._limits,
                 self._refuse,
-                on_state,
+                self._changed,
                 self._progress.set,
             )
             for peer in peers
@@ -125,6 +130,8 @@ class SecureChannel:
             lambda peer: self._links[peer].rouse(),
         )
         self._dialling: list[asyncio.Task[None]] = []
+        self._owner: asyncio.Task[object] | None = None
+        self._failure: BaseException | None = None
 
     @property
     def refusals(self) -> Mapping[str, int]:
@@ -148,8 +155,11 @@ class SecureChannel:
 
     async def start(self) -> None:
         """Listen, and dial the neighbours in the background."""
+        self._owner = asyncio.current_task()
         await self._reception.open(*self._listen)
         self._dialling = [asyncio.create_task(link.keep()) for link in self._links.values()]
+        for task in self._dialling:
+            task.add_done_callback(self._stopped)
 
     def send(self, peer: int, frame: bytes) -> None:
         """Queue a frame for a neighbour; frames arrive in the order of their sending."""
@@ -186,18 +196,20 @@ class SecureChannel:
         return True
 
     async def close(self) -> None:
-        """End all connections; what was not acknowledged is not sent any more."""
+        """End all connections; what was not acknowledged is not sent any more. Raises what made the agent fail."""
         for task in self._dialling:
             task.cancel()
         await asyncio.gather(self._reception.close(), *self._dialling, return_exceptions=True)
+        if self._failure is not None:
+            raise self._failure
 
     def _hand_over(self, peer: int, content: bytes) -> None:
-        """A frame in an envelope in order: it has been taken, and if it is no good another copy would be no better."""
+        """A frame in an envelope in order: it counts as taken, for if it is no good another copy would be no better."""
         try:
             sender = frame.decode(content).sender
             if sender != peer:
                 raise Refused(Reason.IMPOSTOR, f"agent {peer} sent a frame of agent {sender}")
-            self._on_frame(peer, content)
+            self._tell(self._on_frame, peer, content)
         except Refused as refused:
             self._refuse(peer, refused.reason)
         except FrameError:
@@ -205,7 +217,32 @@ class SecureChannel:
 
     def _refuse(self, peer: int | None, reason: Reason) -> None:
         self._refusals[reason.value] += 1
-        self._on_refusal(peer, reason.value)
+        self._tell(self._on_refusal, peer, reason.value)
+
+    def _changed(self, peer: int, up: bool) -> None:
+        self._tell(self._on_state, peer, up)
+
+    def _tell(self, callback: Callable[..., None], *news: object) -> None:
+        """Call back; a failure there ends the connection that brought the news, and the agent."""
+        if self._failure is not None:
+            raise ConnectionAbortedError("the agent has failed")
+        try:
+            callback(*news)
+        except FrameError:
+            raise
+        except Exception as error:
+            self._fail(error)
+            raise ConnectionAbortedError("the agent has failed") from error
+
+    def _stopped(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._failure is None:
+            self._failure = error
+            if self._owner is not None:
+                self._owner.cancel()
 
 
 def _check_addresses(

@@ -40,14 +40,17 @@ class Inbox:
         self.received = max(self.received, acknowledged)
         self.confirmed = max(self.confirmed, acknowledged)
 
-    def take(self, envelope: Envelope) -> None:
-        """Let data in, or refuse it."""
+    def judge(self, envelope: Envelope) -> None:
+        """Refuse data that is not the next."""
         if envelope.incarnation != self.incarnation:
             raise Refused(Reason.OUT_OF_DATE, f"data of incarnation {envelope.incarnation}, not {self.incarnation}")
         if envelope.sequence <= self.received:
             raise Refused(Reason.REPLAYED, f"number {envelope.sequence} again, {self.received} was the last one")
         if envelope.sequence != self.received + 1:
             raise Refused(Reason.GAP, f"number {envelope.sequence} after {self.received}")
+
+    def take(self, envelope: Envelope) -> None:
+        """Data that was judged has found its place."""
         self.received = envelope.sequence
 
     def confirm(self, incarnation: int, sequence: int) -> bool:

@@ -179,8 +179,9 @@ class Reception:
         try:
             while (item := await stream.receive(self._limits.frame_bytes, self._limits.envelope)) is not None:
                 self._me.expect(item, peer, Kind.DATA)
-                inbox.take(item)
+                inbox.judge(item)
                 self._hand_over(peer, item.content)
+                inbox.take(item)
                 if self._keep:
                     stream.write(self._me.say(Kind.RECEIPT, inbox.received))
                 else:

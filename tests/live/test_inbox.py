@@ -20,11 +20,12 @@ def test_of_any_numbers_exactly_the_next_one_is_let_in(numbers: list[int]) -> No
     inbox, last = Inbox(1), 0
     for number in numbers:
         if number == last + 1:
+            inbox.judge(data(number))
             inbox.take(data(number))
             last += 1
         else:
             with pytest.raises(Refused) as refused:
-                inbox.take(data(number))
+                inbox.judge(data(number))
             assert refused.value.reason is (Reason.REPLAYED if number <= last else Reason.GAP)
         assert inbox.seen == (1, last)
 
@@ -34,7 +35,7 @@ def test_a_higher_incarnation_counts_anew_and_a_lower_one_is_out_of_date() -> No
     inbox.greet(5)
     assert inbox.seen == (5, 0)
     inbox.take(data(1, 5))
-    for speak in (lambda: inbox.greet(4), lambda: inbox.take(data(2, 3))):
+    for speak in (lambda: inbox.greet(4), lambda: inbox.judge(data(2, 3))):
         with pytest.raises(Refused) as refused:
             speak()
         assert refused.value.reason is Reason.OUT_OF_DATE
@@ -45,6 +46,7 @@ def test_what_an_earlier_process_acknowledged_is_not_waited_for() -> None:
     inbox = Inbox()
     inbox.greet(1)
     inbox.start(57)
+    inbox.judge(data(58))
     inbox.take(data(58))
     assert inbox.seen == (1, 58)
 

@@ -75,6 +75,7 @@ class Conversation(RuleBasedStateMachine):
     @rule()
     def arrive(self) -> None:
         item = self.there.popleft()
+        self.inbox.judge(item)
         self.inbox.take(item)
         self.taken.append(item.content)
         self.back.append((Kind.RECEIPT, self.inbox.received))
