@@ -197,6 +197,7 @@ class SecureChannel:
 
     async def close(self) -> None:
         """End all connections; what was not acknowledged is not sent any more. Raises what made the agent fail."""
+        self._owner = None
         for task in self._dialling:
             task.cancel()
         await asyncio.gather(self._reception.close(), *self._dialling, return_exceptions=True)
