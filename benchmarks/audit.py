@@ -1,10 +1,10 @@
-"""How long an audit takes: 2,000 runs a side of a small problem, network simulation included.
+"""What audits find and how long they take: 2,000 runs a side of a small problem, network simulation included.
 
     python benchmarks/audit.py
-    python benchmarks/audit.py scenarios/audit/*.toml
+    python benchmarks/audit.py scenarios/audit/*.toml --into docs/audit.md
 
-Prints one line a file: the verdict, the figures behind it, seconds of wall clock and milliseconds a run, on two
-processes with one BLAS thread each. The start of the processes counts.
+Prints one line a file: what was promised, what was found, seconds of wall clock and milliseconds a run, on two
+processes with one BLAS thread each. Their start counts. `--into` also puts the findings into the page's table.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import argparse
 from pathlib import Path
 from time import perf_counter
 
-from simnet.audit import audit, load_audit
+from simnet.audit import AuditResult, audit, load_audit
 
 HONEST = Path(__file__).parents[1] / "scenarios" / "audit" / "honest.toml"
+HEAD = "| scenario | method | runs a side | δ | ε promised | lower bound | share | Gaussian shape | verdict |"
+RULE = "|---|---|---:|---:|---:|---:|---:|---:|---|"
 
 
 def main() -> None:
@@ -23,20 +25,39 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, default=[HONEST])
     parser.add_argument("--runs", type=int, help="runs a side; default: as the file says")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--into", type=Path, help="a page whose table gets a row for each file")
     options = parser.parse_args()
-    print("| scenario | runs a side | ε promised | lower bound | Gaussian shape | verdict | seconds | ms a run |")
-    print("|---|---:|---:|---:|---:|---|---:|---:|")
+    print(f"{HEAD} seconds | ms a run |\n{RULE}---:|---:|")
     for path in options.files:
         scenario, plan = load_audit(path, {} if options.runs is None else {"audit.runs": options.runs})
         started = perf_counter()
-        found = audit(scenario, plan, workers=options.workers)
+        found = row(path.stem, audit(scenario, plan, workers=options.workers))
         seconds = perf_counter() - started
-        shape = "–" if found.gaussian is None else f"{found.gaussian:.2f}".replace("inf", "∞")
-        print(
-            f"| {path.stem} | {plan.runs:,} | {found.promise.epsilon:.2f} | {found.bound.epsilon:.2f} | {shape} "
-            f"| {found.verdict} | {seconds:.0f} | {1e3 * seconds / (2 * plan.runs):.1f} |",
-            flush=True,
-        )
+        print(f"{found} {seconds:.0f} | {1e3 * seconds / (2 * plan.runs):.1f} |", flush=True)
+        if options.into is not None:
+            options.into.write_text(with_row(options.into.read_text(encoding="utf-8"), found), encoding="utf-8")
+
+
+def row(name: str, found: AuditResult) -> str:
+    """One line of the table; the share is that of the promise which the lower bound reaches."""
+    scenario, promised, bound = found.scenario, found.promise.epsilon, found.bound.epsilon
+    shape = "–" if found.gaussian is None else f"{found.gaussian:.2f}".replace("inf", "∞")
+    return (
+        f"| {name} | {scenario.algorithm.name} | {found.plan.runs:,} | {scenario.privacy.delta:g} | {promised:.2f} "
+        f"| {bound:.2f} | {bound / promised:.2f} | {shape} | {found.verdict.partition(':')[0]} |"
+    )
+
+
+def with_row(page: str, new: str) -> str:
+    """The page with a row of its table replaced, or added at its end."""
+    lines = page.split("\n")
+    first = lines.index(RULE) + 1
+    last = next(place for place in range(first, len(lines)) if not lines[place].startswith("|"))
+    name = new.split("|")[1]
+    others = [line for line in lines[first:last] if line.split("|")[1] != name]
+    before = [line.split("|")[1] for line in lines[first:last]]
+    others.insert(before.index(name) if name in before else len(others), new)
+    return "\n".join([*lines[:first], *others, *lines[last:]])
 
 
 if __name__ == "__main__":

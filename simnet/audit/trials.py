@@ -57,6 +57,8 @@ def run_trials(scenario: Scenario, plan: Audit, workers: int, progress: Progress
     task = pickle.dumps((scenario, plan))
     chunks = [(side, start) for side in (0, 1) for start in range(0, plan.runs, _CHUNK)]
     scores: list[list[dict[str, float]]] = [[{}] * plan.runs, [{}] * plan.runs]
+    if progress is not None:
+        progress(0, 2 * plan.runs)
     for finished, (side, start, found) in enumerate(_all(task, chunks, workers), 1):
         scores[side][start : start + len(found)] = found
         if progress is not None:

@@ -129,7 +129,7 @@ def test_shipped_audits_load_and_only_liars_lie(path):
 
 @pytest.mark.parametrize("name", ["reused-noise", "true-gradient"])
 def test_shipped_liars_that_give_themselves_away_in_every_run_are_flagged_by_a_hundred(name):
-    scenario, plan = load_audit(SHIPPED / f"{name}.toml", {"audit.runs": 100})
+    scenario, plan = load_audit(SHIPPED / f"{name}.toml", {"audit.runs": 100, "privacy.epsilon": 2.0})
     assert audit(scenario, plan).broken
 
 
@@ -153,7 +153,19 @@ def test_the_command_line_prints_json_and_exits_with_1_when_the_promise_is_broke
         "audit",
         str(SHIPPED / "true-gradient.toml"),
     ]
-    command += ["--runs", "60", "--json", "--workers", "1", "--out", str(tmp_path), "--set", "rounds=2"]
+    command += [
+        "--runs",
+        "60",
+        "--json",
+        "--workers",
+        "1",
+        "--out",
+        str(tmp_path),
+        "--set",
+        "rounds=2",
+        "--set",
+        "privacy.epsilon=1.5",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
     assert done.stderr == ""
     assert done.returncode == 1
