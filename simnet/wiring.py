@@ -37,6 +37,9 @@ from simnet.streams import Streams
 Ends = tuple[int, int]
 """One direction of a link: sender, receiver."""
 
+RECOVERY = 1.0
+"""Seconds that an agent which lost its state waits for answers, unless the scenario says otherwise."""
+
 _TIMES: dict[str, Callable[..., latency.Latency]] = {
     "constant": latency.Constant,
     "uniform": latency.Uniform,
@@ -227,7 +230,8 @@ def port(scenario: Scenario, engine: VirtualEngine, agent: int, neighbourhood: N
     section = scenario.network.inbox
     inbox = None if section.service == 0 else Inbox(section.service, section.capacity)
     make, work = writer(scenario, agent), work_times(scenario, agent)
-    return VirtualPort(engine, agent, neighbourhood, make, work, scenario.rounds, inbox)
+    recovery = scenario.network.recovery or RECOVERY
+    return VirtualPort(engine, agent, neighbourhood, make, work, scenario.rounds, inbox, recovery)
 
 
 def faults(scenario: Scenario, edges: nx.Graph[int]) -> list[Fault]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from simnet.algorithms.peer import Known, Parts
+from simnet.network.codec import Partial
 
 
 class Neighbourhood:
@@ -23,6 +24,8 @@ class Neighbourhood:
         self._heard = dict.fromkeys(peers, 0)
         self._round = 0
         self._unread: set[int] = set()
+        self.retell: Callable[[Known], Parts] = lambda last: last.parts
+        """What a neighbour that has lost its state is told about itself, from the last message of it."""
 
     def hear(self, peer: int, round: int, parts: Parts | None) -> None:
         """A message from `peer` about its `round`: a value, or None for a notice that there is none."""
@@ -48,8 +51,9 @@ class Neighbourhood:
         return sum(heard < round for heard in self._heard.values())
 
     def of(self, peer: int) -> Known:
-        """What is known of one neighbour."""
-        return self._now[peer]
+        """What is known of one neighbour, to be retold."""
+        last = self._now[peer]
+        return Known(peer, last.round, self.retell(last))
 
     @property
     def known(self) -> list[Known]:
@@ -62,6 +66,8 @@ class Neighbourhood:
         return self.known
 
     def _take(self, peer: int, round: int, parts: Parts) -> None:
-        """The newest value, with what it replaces if that has not been read."""
+        """The newest value, with what it replaces if that has not been read; what it leaves unsaid is as before."""
+        if isinstance(parts, Partial):
+            parts = parts.onto(self._now[peer].parts)
         self._now[peer] = Known(peer, round, parts, self._now[peer] if peer in self._unread else None)
         self._unread.add(peer)

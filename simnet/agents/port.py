@@ -74,8 +74,8 @@ class Port(Protocol):
         """Whether the agent has crashed and lost its state since this was last asked."""
         ...
 
-    async def ask(self, round: int, patience: float) -> list[Known]:
-        """Ask every neighbour what it last heard from this agent; the answers that come in time."""
+    async def ask(self, round: int) -> list[Known]:
+        """Ask every neighbour what it last heard from this agent; the answers that come within `network.recovery`."""
         ...
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:

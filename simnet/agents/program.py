@@ -15,9 +15,6 @@ from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
 from simnet.record.rounding import pack, sig
 
-PATIENCE = 1.0
-"""Seconds that a restarted agent waits for its neighbours' answers."""
-
 
 async def run_agent(
     peer: Peer,
@@ -32,6 +29,8 @@ async def run_agent(
 ) -> None:
     """Run `peer` from its `first` round to the last of `rounds`."""
     me = port.agent
+    if isinstance(peer, Mortal):
+        neighbourhood.retell = peer.retell
     for t in range(first, rounds + 1):
         port.emit(events.RoundStarted(me, t))
         proposal = await port.propose(peer, t)
@@ -63,7 +62,7 @@ async def recover(t: int, peer: Peer, port: Port) -> None:
     """Begin again after a crash that took the state: ask the neighbours what they last heard."""
     if isinstance(peer, Mortal):
         peer.forget()
-        peer.recall(await port.ask(t, PATIENCE))
+        peer.recall(await port.ask(t))
 
 
 def abandon(t: int, proposal: Proposal, peer: Peer, port: Port, ledger: Ledger) -> None:

@@ -78,6 +78,9 @@ class AdmmPeer:
         if newest is not None and newest.round > 0:
             self.theta = self.duals.recall(newest)
 
+    def retell(self, last: Known) -> Parts:
+        return self.duals.retell(last)
+
     def minimise(self, perturbation: Vector | None = None) -> Solution:
         """The local problem's approximate minimiser, with `perturbation`·θ added to the objective."""
         return alone(self.minimiser(perturbation))

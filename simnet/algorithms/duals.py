@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,11 +47,15 @@ class Duals(ABC):
         return None
 
     def forget(self) -> None:
-        """A crash: nothing is known any more."""
+        """A crash: the dual is gone. What was heard from the neighbours is still known."""
         self.dual = np.zeros_like(self.dual)
 
+    def retell(self, last: Known) -> Parts:
+        """What a neighbour that has lost its state is told about itself; `last` is the last message from it."""
+        return last.parts[:1]
+
     def recall(self, last: Known) -> Vector:
-        """Begin again from the last message that a neighbour heard; the model in it."""
+        """Begin again from what a neighbour retold; the model in it."""
         return last.parts[0]
 
     @abstractmethod
@@ -77,10 +81,6 @@ class NodeDuals(Duals):
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
         self._known_sum = np.sum([value.parts[0] for value in known], axis=0)
         self.dual = self.dual + (self._step(t) / 2) * (self._degree * model - self._known_sum)
-
-    def forget(self) -> None:
-        super().forget()
-        self._known_sum = np.zeros_like(self.dual)
 
 
 AVERAGED = 3
@@ -131,6 +131,9 @@ class HealingDuals(NodeDuals):
 
     With `every` = k only each k-th message carries D; the others carry the model alone, and a receiver that has missed
     none of them loses nothing.
+
+    An agent that has lost its state asks for its sum as its neighbours know it. If none answers it begins with the
+    mean of theirs, for which λ is 0.
     """
 
     def __init__(self, features: int, degree: int, step: Schedule, every: int = 1) -> None:
@@ -164,7 +167,7 @@ class HealingDuals(NodeDuals):
         self._clock = clock = max([clock, *(neighbour.account.clock - 1 for neighbour in heard)])
         self._known_sum = np.sum([neighbour.account.model for neighbour in heard], axis=0)
         offsets = self._degree * self._mine.offset - np.sum([neighbour.account.offset for neighbour in heard], axis=0)
-        due = offsets + self._total(clock) * (self._degree * model - self._known_sum)
+        due = offsets + self._total(clock) * (self._degree * self._mine.model - self._known_sum)
         lag = max((neighbour.lag for neighbour in heard), default=0)
         if lag:
             for neighbour in heard:
@@ -174,16 +177,26 @@ class HealingDuals(NodeDuals):
 
     def forget(self) -> None:
         super().forget()
-        nothing: Vector = np.zeros_like(self.dual)
-        self._mine, self._theirs, self._clock = Account(0, nothing, nothing), {}, 0
+        known = [neighbour.account for neighbour in self._theirs.values()]
+        self._clock = max((account.clock - 1 for account in known), default=0)
+        model, offset = (np.zeros_like(self.dual) for _ in range(2))
+        for account in known:
+            model += account.model / len(known)
+            offset += account.offset / len(known)
+        self._mine = Account(self._clock, model, offset)
+        self._sent = -1  # the next message carries the sum, whatever `every` is
+
+    def retell(self, last: Known) -> Parts:
+        """The model, its sum and its time, also if the last message was without a sum."""
+        neighbour = replace(self._neighbour(last))
+        self._hear(neighbour, last.unread(neighbour.round), neighbour.account.clock)
+        account = neighbour.account
+        return account.model, account.offset, np.array([float(account.clock - last.round)])
 
     def recall(self, last: Known) -> Vector:
-        """The sum of the last message, if it had one; without, neighbours will learn of a new sum, which also works."""
-        model = last.parts[0]
-        if len(last.parts) > 1:
-            nothing: Vector = np.zeros_like(model)
-            self._clock = Neighbour(Account(0, nothing, nothing), nothing).clock_of(last)
-            self._mine = Account(self._clock, model, last.parts[1])
+        model, offset, lead = last.parts
+        self._clock = last.round + round(float(lead[0]))
+        self._mine = Account(self._clock, model, offset)
         return model
 
     def _hear(self, neighbour: Neighbour, news: list[Known], now: int) -> None:

@@ -109,6 +109,10 @@ class Mortal(Protocol):
         """Take over what the neighbours last heard from this agent, the newest of it."""
         ...
 
+    def retell(self, last: Known) -> Parts:
+        """What a neighbour in that position is told; `last` is the last message from it."""
+        ...
+
 
 class Peer(Protocol):
     """An agent's mathematics."""

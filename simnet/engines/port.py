@@ -28,7 +28,8 @@ class VirtualPort:
         writer: Writer,
         work_time: Callable[[int], float],
         rounds: int,
-        inbox: Inbox | None = None,
+        inbox: Inbox | None,
+        recovery: float,
     ) -> None:
         self.agent = agent
         self.neighbours: Sequence[int] = neighbourhood.peers
@@ -45,6 +46,7 @@ class VirtualPort:
         self._writer = writer
         self._work_time = work_time
         self._rounds = rounds
+        self._recovery = recovery
         self._waiting: tuple[Signal, Callable[[], bool]] | None = None
         self._restart: Signal | None = None
         self._fell = 0.0
@@ -121,10 +123,10 @@ class VirtualPort:
         relapsed, self._relapsed = self._relapsed, False
         return relapsed
 
-    async def ask(self, round: int, patience: float) -> list[Known]:
+    async def ask(self, round: int) -> list[Known]:
         self._answers = {}
         self._engine.send(self.agent, self.neighbours, round, frame.Kind.REQUEST, b"")
-        await self.until(lambda: len(self._answers) == len(self.neighbours), self.now + patience)
+        await self.until(lambda: len(self._answers) == len(self.neighbours), self.now + self._recovery)
         return list(self._answers.values())
 
     def fall(self, *, lost: bool) -> None:

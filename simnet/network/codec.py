@@ -1,8 +1,9 @@
 """How vectors become payload bytes, and what the receiver makes of them.
 
-A codec object belongs to one sender: `encode(parts)` may round at random and remember what it left out, while
-`decode(payload)` depends on nothing but the payload. What neighbours decode is what the sender has to go on with
-itself. A codec sees only vectors that have been released already, so whatever it does costs no privacy.
+A codec object belongs to one sender: `encode(parts)` may round at random and remember what it has told, while
+`decode(payload)` depends on nothing but the payload. A payload may leave entries unsaid (`Partial`), which stay as the
+receiver knows them. What neighbours decode is what the sender has to go on with itself. A codec sees only vectors that
+have been released already, so whatever it does costs no privacy.
 
 A payload is little-endian: the number of parts (1 byte), the length of each (4 bytes), then one part after another.
 """
@@ -55,6 +56,17 @@ class Reader:
             raise FrameError(f"a payload of {len(self._payload)} bytes has contents for {self._place} only")
 
 
+class Partial(tuple[Vector, ...]):
+    """Vectors in which NaN stands for an entry that the payload does not tell."""
+
+    __slots__ = ()
+
+    def onto(self, before: tuple[Vector, ...]) -> tuple[Vector, ...]:
+        """The same without gaps: what is not told is as it was before, and 0 where nothing was."""
+        old = before + tuple(np.zeros(len(part)) for part in self[len(before) :])
+        return tuple(np.where(np.isnan(part), was, part) for part, was in zip(self, old, strict=False))
+
+
 class Codec(ABC):
     """The form that all payloads share; a codec adds how one part is written and read."""
 
@@ -85,9 +97,6 @@ class Codec(ABC):
         source = Reader(payload, 1 + 4 * number)
         parts = tuple([self.read(source, length) for length in lengths])
         source.finish()
-        for part in parts:
-            if np.count_nonzero(np.isfinite(part)) < len(part):
-                raise FrameError("a payload holds a number that is not finite, which no sender encodes")
         return parts
 
     def size(self, lengths: Sequence[int]) -> int:
@@ -120,7 +129,10 @@ class Floats(Codec):
         return part.clip(-self._greatest, self._greatest).astype(self._dtype).tobytes()
 
     def read(self, source: Reader, length: int) -> Vector:
-        return source.take(self._dtype, length).astype(np.float64)
+        part = source.take(self._dtype, length).astype(np.float64)
+        if np.count_nonzero(np.isfinite(part)) < length:
+            raise FrameError("a payload holds a number that is not finite, which no sender encodes")
+        return part
 
     def body(self, length: int) -> int:
         return self._dtype.itemsize * length
@@ -157,12 +169,21 @@ class Int8(Codec):
         return 8 + length
 
 
-class TopK(Codec):
-    """The largest entries of each part, by a codec for values; what is left out is added next time.
+TURN = 4
+"""One in so many of the entries that top-k sends is the one that has waited longest."""
 
-    Error feedback (Stich, Cordonnier & Jaggi 2018, algorithm 1): of v = x + e the `share` of entries with the greatest
-    absolute value are sent and e becomes v minus what the receiver decodes, so that over time all sums agree:
-    Σ decoded = Σ x − e. A part is the number of entries kept (4 bytes), their places, and their values.
+
+class TopK(Codec):
+    """The entries that have moved most since they were last sent, by a codec for values; the others stay as they were.
+
+    The sender remembers what a receiver of all its payloads holds, h, which is 0 at first. Of a vector x it sends the
+    `share` of entries with the greatest |x − h|, and h takes their decoded values: what is left out is still owed the
+    next time. That is error feedback (Stich, Cordonnier & Jaggi 2018, algorithm 1, with x − h their memory plus step).
+
+    Values are sent as they are, not as changes, so that a lost payload leaves nothing but old entries. One entry in
+    `TURN` is chosen because it has waited longest, so that each is sent at least every TURN/share payloads, and a
+    receiver that missed one holds h again at the latest after so many. A part is the number of entries sent (4 bytes),
+    their places, and their values.
     """
 
     def __init__(self, values: Codec, share: float) -> None:
@@ -171,22 +192,23 @@ class TopK(Codec):
         self.id = 16 + values.id
         self._values = values
         self._share = share
-        self._errors: dict[int, Vector] = {}
+        self._told: dict[int, _Told] = {}
 
     def kept(self, length: int) -> int:
         """How many entries of a part of this length are sent."""
         return min(length, max(1, round(self._share * length)))
 
+    def decode(self, payload: bytes) -> Partial:
+        return Partial(super().decode(payload))
+
     def write(self, index: int, part: Vector) -> bytes:
-        wanted = np.clip(part, -FARTHEST, FARTHEST) + self._errors.get(index, 0.0)
-        wanted = np.clip(wanted, -FARTHEST, FARTHEST)
-        # A stable sort: equal entries must be chosen alike on every machine.
-        order = np.argsort(-np.abs(wanted), kind="stable")
-        places = np.sort(order[: self.kept(len(part))])
+        told = self._told.get(index)
+        if told is None or len(told.held) != len(part):
+            told = self._told[index] = _Told(len(part))
+        wanted = np.clip(part, -FARTHEST, FARTHEST)
+        places = told.choose(wanted, self.kept(len(part)))
         body = self._values.write(index, wanted[places])
-        sent = np.zeros(len(part))
-        sent[places] = self._values.read(Reader(body), len(places))
-        self._errors[index] = wanted - sent
+        told.held[places] = self._values.read(Reader(body), len(places))
         return pack("<I", len(places)) + places.astype(_places(len(part))).tobytes() + body
 
     def read(self, source: Reader, length: int) -> Vector:
@@ -194,13 +216,35 @@ class TopK(Codec):
         places = source.take(_places(length), kept).astype(np.int64)
         if kept and (places[-1] >= length or (np.diff(places) <= 0).any()):
             raise FrameError(f"the places of the entries of a part of length {length} are not in rising order below it")
-        part = np.zeros(length)
+        part = np.full(length, np.nan)
         part[places] = self._values.read(source, kept)
         return part
 
     def body(self, length: int) -> int:
         kept = self.kept(length)
         return 4 + _places(length).itemsize * kept + self._values.body(kept)
+
+
+class _Told:
+    """What top-k has told of one part: the values that a receiver holds, and when each entry had its last turn."""
+
+    __slots__ = ("_entries", "_last", "held")
+
+    def __init__(self, length: int) -> None:
+        self.held: Vector = np.zeros(length)
+        self._last = np.zeros(length, dtype=np.int64)
+        self._entries = 0
+
+    def choose(self, wanted: Vector, count: int) -> npt.NDArray[np.int64]:
+        """The places of the next `count` entries to tell, in rising order."""
+        before, self._entries = self._entries, self._entries + count
+        turns = self._entries // TURN - before // TURN
+        # Stable sorts: equal entries must be chosen alike on every machine.
+        moved = np.abs(wanted - self.held)
+        moved[np.argsort(self._last, kind="stable")[:turns]] = np.inf
+        places = np.sort(np.argsort(-moved, kind="stable")[:count])
+        self._last[places] = self._entries
+        return places
 
 
 def _places(length: int) -> np.dtype[Any]:

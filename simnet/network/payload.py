@@ -2,11 +2,11 @@
 
 What accompanies a model may depend on the model as its receivers decode it, so the model is encoded first. A payload
 with company is a 0 where others have their number of parts, the length of the model's payload (4 bytes), that
-payload, and the company's. Company is written in float32 at least, and whole: it is a running sum, in which coarse
-rounding adds up, and of which a part is of no use.
+payload, and the company's. Company is written in float32 at least: it is a running sum, in which coarse rounding adds
+up. Its first vector belongs to the model entry by entry and tells the entries that the model tells; others are whole.
 
-The three kinds of payload have codecs of their own, each with its own random stream and its own memory of what was left
-out: neither company nor letters change how a model is rounded.
+The three kinds of payload have codecs of their own, each with its own random stream and its own memory of what was
+told: neither company nor letters change how a model is rounded.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
+import numpy as np
+
 from simnet.errors import FrameError
-from simnet.network.codec import CODECS, Codec, Vector
+from simnet.network.codec import CODECS, Codec, Partial, Vector
 from simnet.streams import Streams
 
 Parts = tuple[Vector, ...]
@@ -31,19 +33,23 @@ class Writer:
         self._make: Callable[[object], Codec] = lambda name: CODECS[codec](streams.generator("codec", name), **settings)
         self._agent = agent
         self._model = self._make(agent)
-        self._company = CODECS["float64" if codec == "float64" else "float32"]()
+        self._company = CODECS["float64" if settings.get("values", codec) == "float64" else "float32"]()
         self._letters: dict[int, Codec] = {}
+        self._told: Parts = ()
 
     def model(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
-        """A payload for all neighbours, and what they decode from it."""
+        """A payload for all neighbours, and what they hold once they have decoded it and all before it."""
         first = self._model.encode((model,))
-        sent = self._model.decode(first)
-        company = accompany(sent[0])
+        said = self._model.decode(first)
+        whole = said.onto(self._told) if type(said) is Partial else said
+        company = accompany(whole[0])
         if not company:
-            return first, sent
-        second = self._company.encode(company)
-        payload = b"".join((_COMPOUND.pack(0, len(first)), first, second))
-        return payload, sent + self._company.decode(second)
+            self._told = whole
+            return first, whole
+        second = self._company.encode(_told_only(company, said))
+        said = _joined(said, self._company.decode(second))
+        self._told = said.onto(self._told) if type(said) is Partial else said
+        return b"".join((_COMPOUND.pack(0, len(first)), first, second)), self._told
 
     def letter(self, peer: int, parts: Parts) -> bytes:
         """A payload for one neighbour."""
@@ -64,4 +70,24 @@ class Writer:
             raise FrameError(f"a payload of {len(payload)} bytes ends before its contents")
         middle = _COMPOUND.size + _COMPOUND.unpack_from(payload)[1]
         first = payload[_COMPOUND.size : middle]
-        return (self._model.decode(first) if first else ()) + self._company.decode(payload[middle:])
+        company = self._company.decode(payload[middle:])
+        if not first:
+            return company
+        return _joined(self._model.decode(first), company)
+
+
+def _told_only(company: Parts, said: Parts) -> Parts:
+    """The company with those entries of its first vector that the model's payload tells."""
+    return (company[0][~np.isnan(said[0])], *company[1:]) if type(said) is Partial else company
+
+
+def _joined(said: Parts, company: Parts) -> Parts:
+    """A model and its company as they were decoded, NaN for the entries that neither tells."""
+    if type(said) is not Partial or not company:
+        return said + company
+    told = ~np.isnan(said[0])
+    if len(company[0]) != np.count_nonzero(told):
+        raise FrameError(f"{len(company[0])} entries go with the {np.count_nonzero(told)} of a model")
+    first = np.full(len(told), np.nan)
+    first[told] = company[0]
+    return Partial((*said, first, *company[1:]))

@@ -93,7 +93,7 @@ class Scenario(Section):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Scenario:
-        if reason := nonsense(self.algorithm, self.privacy, self.topology, self.fault):
+        if reason := nonsense(self.algorithm, self.privacy, self.topology, self.network, self.fault):
             raise ValueError(reason)
         return self
 

@@ -109,7 +109,7 @@ Transport = Annotated[Annotated[Datagram | Reliable, Field(discriminator="kind")
 class TopK(Section):
     """The codec `top-k`."""
 
-    share: Part = Field(0.1, description="share of the entries that is sent, the largest")
+    share: Part = Field(0.1, description="share of the entries that is sent, those that changed most")
     values: Literal["float64", "float32", "float16", "int8"] = Field("float64", description="how they are written")
 
 
@@ -136,6 +136,10 @@ class Network(Section):
     )
     topk: TopK = Field(TopK(), description="settings of the codec `top-k`")
     inbox: Inbox = Field(Inbox(), description="how an agent takes in what arrives")
+    recovery: PositiveSeconds | None = Field(
+        None,
+        description="how long an agent that lost its state in a crash waits for its neighbours' answers; default: 1 s",
+    )
     link: Link = Field(Link(), description="what every link is like")
     override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
     access: Access = Field(Access(), description="pdml: what the line of each user to its server is like")

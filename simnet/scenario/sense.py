@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 from simnet.scenario.algorithm import Algorithm, DpAdmm, MAdmm, Pdml, RAdmm
 from simnet.scenario.faults import Fault
+from simnet.scenario.network import Network
 from simnet.scenario.privacy import Privacy
 from simnet.scenario.topology import Topology
 
 _AMOUNTS = ("noise_rate", "sigma", "output_sigma", "test_epsilon", "primal_scale", "label_epsilon")
 
 
-def nonsense(algorithm: Algorithm, privacy: Privacy, topology: Topology, faults: Sequence[Fault] = ()) -> str | None:
+def nonsense(
+    algorithm: Algorithm, privacy: Privacy, topology: Topology, network: Network, faults: Sequence[Fault] = ()
+) -> str | None:
     """The first thing that does not go together, as `field: why not`; None if all does."""
     if isinstance(algorithm, DpAdmm):
         if topology.kind != "star":
@@ -21,6 +24,8 @@ def nonsense(algorithm: Algorithm, privacy: Privacy, topology: Topology, faults:
             return f"fault: {algorithm.name} cannot begin again without its state; keep it"
     elif algorithm.duals == "edge" and (reason := _not_by_edges(algorithm)):
         return f"algorithm.duals: {reason}; choose node or healing"
+    elif network.codec == "top-k" and algorithm.duals == "healing" and algorithm.heal_every > 1:
+        return "algorithm.heal_every: with the codec top-k each entry travels with its sum, so it is 1"
     elif algorithm.duals == "healing" and isinstance(algorithm, MAdmm) and _own_steps(algorithm):
         return "algorithm.duals: healing duals are sums that both ends weigh by the same dual steps; choose node"
     if isinstance(algorithm, Pdml) and algorithm.loss != "logistic":

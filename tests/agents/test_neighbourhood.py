@@ -1,8 +1,10 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.agents.neighbourhood import Neighbourhood
+from simnet.network.codec import Partial
 
 START = (np.zeros(1),)
 
@@ -50,6 +52,28 @@ def test_without_lock_step_the_newest_value_counts_at_once():
     around.enter(1)
     around.hear(1, 2, value(2))
     assert known(around) == [(1, 2, 2.0)]
+
+
+@pytest.mark.parametrize("aligned", [True, False])
+def test_entries_that_a_value_does_not_tell_stay_as_they_were(aligned):
+    around = Neighbourhood([1], (np.zeros(3),), aligned=aligned)
+    around.enter(1)
+    around.hear(1, 1, Partial((np.array([1.0, np.nan, np.nan]), np.array([5.0, np.nan, np.nan]), np.array([9.0]))))
+    parts = around.of(1).parts
+    assert [part.tolist() for part in parts] == [[1.0, 0.0, 0.0], [5.0, 0.0, 0.0], [9.0]]
+    around.enter(2)
+    around.hear(1, 2, Partial((np.array([np.nan, 2.0, np.nan]), np.array([np.nan, 6.0, np.nan]))))
+    assert [part.tolist() for part in around.of(1).parts] == [[1.0, 2.0, 0.0], [5.0, 6.0, 0.0]]
+
+
+def test_in_lock_step_entries_that_came_too_early_do_not_show_in_the_rounds_before():
+    around = Neighbourhood([1], (np.zeros(2),), aligned=True)
+    around.enter(1)
+    around.hear(1, 2, Partial((np.array([np.nan, 2.0]),)))
+    around.hear(1, 1, Partial((np.array([1.0, np.nan]),)))
+    assert around.of(1).parts[0].tolist() == [1.0, 0.0]
+    around.enter(2)
+    assert around.of(1).parts[0].tolist() == [1.0, 2.0]
 
 
 @given(st.lists(st.tuples(st.integers(1, 8), st.booleans()), max_size=30), st.booleans())

@@ -191,6 +191,45 @@ def test_agents_that_wake_at_random_agree_under_healing_duals():
     assert town.distance < 1e-6
 
 
+@pytest.mark.parametrize("every", [1, 4])
+def test_an_agent_without_its_state_is_told_its_sum_whatever_its_last_message_carried(every):
+    town, twin = Town(RING, healing(every=every)), Town(RING, healing(every=every))
+    for t in range(1, 42):
+        for each in (town, twin):
+            each.round(skips={0} if t == 41 else set())
+        if t == 41:
+            lost = town.duals[0]
+            before = lost.dual
+            lost.forget()
+            assert not lost.dual.any()
+            last = town.known[1, 0]
+            town.models[0] = lost.recall(Known(0, last.round, town.duals[1].retell(last)))
+            np.testing.assert_allclose(town.models[0], twin.models[0])
+            lost.absorb(42, town.models[0], None, [town.known[0, j] for j in sorted(RING[0])])
+            twin.duals[0].absorb(42, twin.models[0], None, [twin.known[0, j] for j in sorted(RING[0])])
+            np.testing.assert_allclose(lost.dual, twin.duals[0].dual, atol=1e-9)
+            assert np.linalg.norm(lost.dual - before) < 0.1 * np.linalg.norm(before)
+    for _ in range(40):
+        town.round()
+    assert town.drift < 1e-9
+    assert town.distance < 1e-3
+
+
+def test_an_agent_without_its_state_whom_nobody_answers_begins_in_the_middle_of_its_neighbours():
+    town = Town(RING, healing(every=3))
+    for _ in range(40):
+        town.round()
+    town.duals[0].forget()
+    town.models[0] = 0.0
+    town.duals[0].absorb(41, town.models[0], None, [town.known[0, j] for j in sorted(RING[0])])
+    assert np.linalg.norm(town.duals[0].dual) < 1.0, "not a whole history of steps towards 0"
+    town.rounds[0] += 1
+    for _ in range(150):
+        town.round()
+    assert town.drift < 1e-9
+    assert town.distance < 1e-6
+
+
 def test_silence_leaves_the_variables_of_a_link_as_they_are():
     duals = EdgeDuals(FEATURES, 1, ETA)
     heard = Known(1, 1, (np.ones(FEATURES),))

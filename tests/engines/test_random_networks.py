@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simnet import Scenario, run
 from simnet.record.laws import Laws
 
+HERE = Path(__file__).parent
 SECONDS = st.sampled_from([0.001, 0.02, 0.05, 0.3])
 LATENCIES = st.one_of(
     st.sampled_from([0.0, 0.01, 0.3]),
@@ -16,10 +19,13 @@ LATENCIES = st.one_of(
     st.just({"kind": "lognormal", "median": 0.05, "sigma": 1.0}),
     st.just({"kind": "gamma", "mean": 0.05, "shape": 0.5}),
     st.just({"kind": "pareto", "scale": 0.01, "alpha": 1.2}),
+    st.just({"kind": "empirical", "file": str(HERE / "delays.csv")}),
 )
+WORK = st.one_of(st.sampled_from([0.0, 0.01]), LATENCIES)
 LOSSES = st.one_of(
     st.sampled_from([0.0, 0.2, 1.0]),
     st.just({"kind": "bursts", "rate": 0.3, "length": 4}),
+    st.just({"kind": "trace", "file": str(HERE / "fates.txt")}),
     st.just({"kind": "gilbert-elliott", "p_good_to_bad": 0.1, "p_bad_to_good": 0.3, "loss_good": 0.05}),
 )
 LINKS = st.fixed_dictionaries(
@@ -67,6 +73,18 @@ FAULTS = st.one_of(
     fault("straggler", agent=AGENTS, factor=st.sampled_from([0.1, 5.0])),
     st.fixed_dictionaries({"kind": st.just("churn"), "up": SECONDS, "down": SECONDS, "state": STATES}),
 )
+OVERRIDES = st.sampled_from(
+    [
+        {"region": [0, 1, 2], "loss": 0.5},
+        {"region": [0, 1], "across": [2, 3], "latency": 0.1},
+        {"agent": 3, "bandwidth": 1e4},
+        {"link": [0, 1], "preset": "lan"},
+        {"from": 2, "to": 3, "loss": 1.0},
+    ]
+)
+PRICES = st.fixed_dictionaries(
+    {name: st.sampled_from([0.0, 2.0]) for name in ("per_byte", "per_message", "per_second")}
+)
 METHODS = st.sampled_from(
     [
         {"name": "admm", "eta": 0.05},
@@ -82,29 +100,40 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     duals = draw(st.sampled_from(["node", "healing", "edge"]))
     transport = draw(st.sampled_from(["datagram", {"kind": "reliable", "timeout": 0.05, "attempts": 3}]))
     unicast = duals == "edge" or transport != "datagram"
+    codec = draw(st.sampled_from(["float64", "float32", "float16", "int8", "top-k"]))
+    heal_every = 1 if codec == "top-k" else draw(st.integers(1, 3))
+    topk = {"share": draw(st.sampled_from([0.1, 0.5, 1.0])), "values": draw(st.sampled_from(["float64", "int8"]))}
+    # A radius that reaches everywhere: the faults name links.
+    topology = draw(st.sampled_from([{"kind": "ring"}, {"kind": "geometric", "radius": 1.5}])) | {"agents": 4}
+    link = draw(LINKS) | draw(st.sampled_from([{}, {"mtu": 40, "overhead": 20}, {"mtu": 200}]))
+    if topology["kind"] == "geometric" and draw(st.booleans()):
+        link |= {"latency": {"kind": "distance", "per_unit": 0.1, "base": 0.01}}
     return Scenario.of(
         {
             "seed": draw(st.integers(0, 99)),
             "rounds": draw(st.integers(1, 5)),
             "data": {"source": "synthetic", "rows": 100, "train": 80, "features": 2},
-            "topology": {"kind": "ring", "agents": 4},
-            "algorithm": draw(METHODS) | {"duals": duals, "heal_every": draw(st.integers(1, 3))},
+            "topology": topology,
+            "algorithm": draw(METHODS) | {"duals": duals, "heal_every": heal_every},
             "privacy": {"epsilon": 50.0},
             "network": {
                 "pacing": draw(PACES),
                 "transport": transport,
                 "medium": "unicast" if unicast else draw(st.sampled_from(["unicast", "shared"])),
                 "uplink": draw(st.sampled_from(["independent", "shared"])),
-                "codec": draw(st.sampled_from(["float64", "float16", "int8", "top-k"])),
+                "codec": codec,
+                "topk": topk,
+                "recovery": draw(SECONDS),
                 "inbox": draw(st.sampled_from([{}, {"service": 0.01, "capacity": 1}])),
-                "link": draw(LINKS),
-                "override": draw(st.sampled_from([[], [{"region": [0, 1, 2], "loss": 0.5}]])),
+                "link": link,
+                "override": draw(st.lists(OVERRIDES, max_size=2)),
             },
             "compute": {
-                "time": draw(st.sampled_from([0.0, 0.01])),
+                "time": draw(WORK),
                 "per_gradient": draw(st.sampled_from([0.0, 0.001])),
             },
             "fault": draw(st.lists(FAULTS, max_size=3)),
+            "cost": draw(st.one_of(st.just({}), st.fixed_dictionaries({"energy": PRICES, "money": PRICES}))),
         }
     )
 
@@ -121,7 +150,9 @@ def test_no_network_breaks_a_law_or_hangs_a_run(scenario: Scenario):
     fates = ("delivered", "lost", "overflowed", "unreachable", "in_flight")
     assert met["messages"] == sum(met[fate] for fate in fates)
     assert min(met[fate] for fate in fates) >= 0
-    assert len(result.agents) == 4
-    assert all(0 <= row["rounds"] <= scenario.rounds for row in result.agents)
+    last = [row["rounds"] for row in result.agents]
+    assert len(last) == 4
+    assert all(0 <= each <= scenario.rounds for each in last)
     for_good = {f.agent for f in scenario.fault if f.kind == "crash" and f.at is not None and f.duration is None}
-    assert all(row["rounds"] == scenario.rounds for row in result.agents if row["agent"] not in for_good)
+    assert all(each == scenario.rounds for agent, each in enumerate(last) if agent not in for_good)
+    assert ("cost" in result.summary) == (scenario.cost.energy is not None)

@@ -2,11 +2,15 @@ import numpy as np
 import pytest
 
 from simnet.errors import FrameError
-from simnet.network.codec import CODECS
+from simnet.network.codec import CODECS, Partial
 from simnet.network.payload import Writer
 from simnet.streams import Streams
 
 VECTORS = np.random.default_rng(0).normal(size=(4, 7))
+
+
+def whole(parts, before=()):
+    return parts.onto(before) if isinstance(parts, Partial) else parts
 
 
 @pytest.mark.parametrize("codec", sorted(CODECS))
@@ -19,7 +23,7 @@ def test_what_goes_with_a_model_is_computed_from_the_model_as_it_is_decoded(code
         return (VECTORS[1],)
 
     payload, sent = writer.model(VECTORS[0], accompany)
-    received = writer.decode(payload)
+    received = whole(writer.decode(payload))
     np.testing.assert_array_equal(received[0], given[0])
     for got, kept in zip(received, sent, strict=True):
         np.testing.assert_array_equal(got, kept)
@@ -35,10 +39,27 @@ def test_neither_company_nor_letters_change_how_models_are_rounded(codec):
         np.testing.assert_array_equal(busy.decode(with_company)[0], alone.decode(bare)[0])
 
 
-@pytest.mark.parametrize("codec", ["float32", "float16", "int8", "top-k"])
-def test_company_is_sent_whole_and_in_single_precision_at_least(codec):
+@pytest.mark.parametrize("codec", ["float32", "float16", "int8"])
+def test_company_is_sent_in_single_precision_at_least(codec):
     _, sent = Writer(Streams(1), 0, codec).model(VECTORS[0], lambda decoded: (VECTORS[1],))
     np.testing.assert_array_equal(sent[1], VECTORS[1].astype(np.float32))
+
+
+@pytest.mark.parametrize("values", ["float64", "float16"])
+def test_with_top_k_each_entry_travels_with_its_company(values):
+    writer, held = Writer(Streams(1), 0, "top-k", share=0.3, values=values), ()
+    for model, company in zip(VECTORS, VECTORS[::-1], strict=True):
+        lead = np.array([3.0])
+        payload, sent = writer.model(model, lambda decoded, company=company, lead=lead: (company, lead))
+        received = writer.decode(payload)
+        told = ~np.isnan(received[0])
+        assert np.count_nonzero(told) == 2
+        np.testing.assert_array_equal(told, ~np.isnan(received[1]))
+        single = company if values == "float64" else company.astype(np.float32)
+        np.testing.assert_array_equal(received[1][told], single[told])
+        held = received.onto(held)
+        for got, kept in zip(held, sent, strict=True):
+            np.testing.assert_array_equal(got, kept)
 
 
 def test_an_answer_tells_what_was_decoded_before():

@@ -38,6 +38,13 @@ def test_what_does_not_go_together_is_refused_with_a_reason(content, said):
         Scenario.of({"algorithm": fields, **sections})
 
 
+def test_top_k_sends_no_entry_without_its_sum():
+    healing = {"name": "admm", "duals": "healing", "heal_every": 3}
+    with pytest.raises(ScenarioError, match=r"algorithm\.heal_every = 3: with the codec top-k each entry travels with"):
+        Scenario.of({"algorithm": healing, "network": {"codec": "top-k"}})
+    assert Scenario.of({"algorithm": healing, "network": {"codec": "int8"}}).algorithm.heal_every == 3
+
+
 def test_a_hub_that_loses_its_state_cannot_begin_again():
     crash = {"kind": "crash", "agent": 0, "at": 1.0, "duration": 1.0, "state": "lost"}
     with pytest.raises(ScenarioError, match="dp-admm cannot begin again without its state"):
