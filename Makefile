@@ -54,6 +54,7 @@ figures: .venv/installed
 	for script in analysis/papers/*_figure_*.py analysis/papers/*_table_*.py \
 		analysis/papers/ordering.py analysis/papers/tuning.py; do \
 		$(BIN)/python -m analysis.papers.$$(basename $$script .py) || exit 1; done
+	$(BIN)/python -m analysis.papers.measured
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

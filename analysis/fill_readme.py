@@ -1,9 +1,10 @@
-"""Put the real output of commands into README.md.
+"""Put the real output of commands, and stored tables, into README.md.
 
     python analysis/fill_readme.py
 
 A block after `<!-- output of: simnet … -->` holds what that command prints. Run folders go to a temporary place; the
-line with the wall time is left out, so that what remains is the same on every machine.
+line with the wall time is left out, so that what remains is the same on every machine. Between `<!-- table: file -->`
+and `<!-- /table -->` stands that file.
 """
 
 from __future__ import annotations
@@ -18,6 +19,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"<!-- output of: (?P<command>[^\n]*?) -->\n```text\n(?P<output>.*?)```", re.DOTALL)
+
+
+TABLE = re.compile(r"<!-- table: (?P<file>\S+) -->\n(?P<table>.*?)<!-- /table -->", re.DOTALL)
+
+
+def stored(file: str) -> str:
+    """A table that was stored with the results."""
+    return f"\n{(ROOT / file).read_text(encoding='utf-8')}\n"
 
 
 def output(command: str) -> str:
@@ -39,6 +48,7 @@ def output(command: str) -> str:
 
 def filled(text: str) -> str:
     """The text with every block filled anew."""
+    text = TABLE.sub(lambda m: f"<!-- table: {m['file']} -->\n{stored(m['file'])}<!-- /table -->", text)
     return BLOCK.sub(lambda m: f"<!-- output of: {m['command']} -->\n```text\n{output(m['command'])}```", text)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.fill_readme import BLOCK, output
+from analysis.fill_readme import BLOCK, TABLE, output, stored
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,6 +20,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 @pytest.mark.parametrize("block", list(BLOCK.finditer(README)), ids=lambda block: block["command"])
 def test_a_table_is_what_its_command_prints(block):
     assert figures(block["output"]) == figures(output(block["command"]))
+
+
+def test_a_stored_table_is_what_its_file_holds():
+    tables = list(TABLE.finditer(README))
+    assert tables
+    for table in tables:
+        assert table["table"] == stored(table["file"]), "run: python analysis/fill_readme.py"
 
 
 def figures(text: str) -> list[str]:

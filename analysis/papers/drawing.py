@@ -38,8 +38,8 @@ def by_round(study: StudyResult, *figures: str) -> pl.DataFrame:
             pl.len().alias("n"),
             pl.col(figure).mean().alias("mean"),
             pl.col(figure).std().alias("std"),
-            pl.col(figure).min().alias("min"),
-            pl.col(figure).max().alias("max"),
+            pl.col(figure).cast(float).min().alias("min"),
+            pl.col(figure).cast(float).max().alias("max"),
         )
         .sort([*study.fields, "round"], nulls_last=True, maintain_order=True)
         for figure in figures

@@ -7,7 +7,10 @@ Beside picture and CSV, ordering.md holds the table in Markdown.
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
+from scipy.stats import t as student
 
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, finals, main, panels
@@ -16,12 +19,33 @@ from simnet.study.results import StudyResult
 CENTRAL = ("dp-admm", "dp-acc-admm")
 
 
+REFERENCES = ("admm", "pp-admm", "ipp-admm", "r-admm", "m-admm", "dvp")
+"""Methods that the others are held against, seed by seed."""
+
+
+def paired(study: StudyResult) -> pl.DataFrame:
+    """A row a method: its test error minus that of each reference, and half of the 95 % interval (Student's t)."""
+    errors = study.runs.pivot(on="algorithm.name", index="seed", values="test_error")
+    rows = []
+    for method in errors.columns[1:]:
+        row: dict[str, str | float] = {"method": method}
+        for reference in REFERENCES:
+            apart = (errors[method] - errors[reference]).to_numpy()
+            row[f"over_{reference}"] = float(apart.mean())
+            row[f"over_{reference}_half"] = float(
+                student.ppf(0.975, len(apart) - 1) * apart.std(ddof=1) / math.sqrt(len(apart))
+            )
+        rows.append(row)
+    return pl.DataFrame(rows)
+
+
 def table(study: StudyResult) -> pl.DataFrame:
     """Best first: a row a method."""
     return (
         finals(study, "test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon")
         .pivot(on="figure", index="algorithm.name", values=["mean", "t95_low", "t95_high"])
         .rename({"algorithm.name": "method"})
+        .join(paired(study), on="method")
         .sort("mean_test_error")
     )
 

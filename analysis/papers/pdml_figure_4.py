@@ -23,7 +23,9 @@ def curves(place: Axes, study: StudyResult, field: str, sign: str) -> pl.DataFra
     place.set_xlabel("round")
     place.set_ylabel("empirical risk")
     place.legend(frameon=False)
-    return table.select(pl.lit(sign).alias("varied"), pl.col(field).alias("value"), "round", "n", "mean", "min", "max")
+    return table.select(
+        pl.lit(sign).alias("varied"), pl.col(field).alias("value"), "round", pl.col("n").cast(int), "mean", "min", "max"
+    )
 
 
 def draw(bounds: StudyResult, decays: StudyResult, epsilons: StudyResult) -> Drawing:
