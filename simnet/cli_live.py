@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from simnet.cli_options import File, Json, Out, Seed, Set, load
+
+if TYPE_CHECKING:
+    from simnet.live.fleet import Fleet
 
 
 class _RunByDefault(TyperGroup):
@@ -46,14 +49,20 @@ def run(
     from simnet.terminal import live_table, progress, run_table, show, show_json
 
     scenario = load(file, sets, seed)
+    fleets: list[Fleet] = []
     with progress(scenario.name, quiet=json) as tell:
-        result = live.run(scenario, out, shim=shim, tls=tls, progress=tell)
+        result = live.run(scenario, out, shim=shim, tls=tls, progress=tell, watch=fleets.append)
     simulated = simulate.run(scenario, out) if compare else None
     if json:
         both = {} if simulated is None else {"simulated": simulated.summary, "live": result.summary}
         show_json(both or result.summary)
         return
-    show(run_table(result, live=True) if simulated is None else live_table(simulated.summary, result.summary))
+    show(run_table(result, live=True) if simulated is None else live_table(simulated, result))
+    for fleet in fleets:
+        if fleet.restarts:
+            typer.echo(f"agents were killed and restarted {fleet.restarts} times")
+        for reason, count in sorted(fleet.refusals.items()):
+            typer.echo(f"refused, {reason}: {count}")
     typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
 
 

@@ -153,12 +153,15 @@ def compare_table(results: Sequence[Result]) -> Table:
     return table
 
 
-def live_table(simulated: dict[str, Any], live: dict[str, Any]) -> Table:
+def live_table(simulated: Result, live: Result) -> Table:
     """A scenario simulated and live, side by side."""
-    table = Table(title=f"{live['scenario']}: {live['algorithm']}, {live['agents']} agents, {live['rounds']} rounds")
+    told = live.summary
+    table = Table(title=f"{told['scenario']}: {told['algorithm']}, {told['agents']} agents, {told['edges']} links")
     table.add_column("", style="bold")
     for heading in ("simulated", "live", "live / simulated"):
         table.add_column(heading, justify="right")
+    finished = [sum(row["rounds"] for row in each.agents) / len(each.agents) for each in (simulated, live)]
+    table.add_row("rounds finished", *(f"{value:g}" for value in finished), f"{finished[1] / finished[0]:.3f}")
     rows = [
         ("broadcasts", "communication", "broadcasts", 1.0),
         ("skips", "communication", "skips", 1.0),
@@ -169,10 +172,10 @@ def live_table(simulated: dict[str, Any], live: dict[str, Any]) -> Table:
         ("staleness, rounds", "staleness", "mean", 1.0),
         ("test error", "accuracy", "test_error", 1.0),
         ("train loss", "accuracy", "train_loss", 1.0),
-        ("ms a round", "time", "simulated", 1e3 / live["rounds"]),
+        ("ms a round", "time", "simulated", 1e3 / told["rounds"]),
     ]
     for label, section, name, scale in rows:
-        pair = [each[section][name] for each in (simulated, live)]
+        pair = [each.summary[section][name] for each in (simulated, live)]
         shown = [value if isinstance(value, int) else value * scale for value in pair]
         ratio = f"{pair[1] / pair[0]:.3f}" if pair[0] else "–"
         table.add_row(label, *(number(value) for value in shown), ratio)

@@ -95,6 +95,19 @@ def test_a_stopped_run_leaves_no_process_and_no_file(place, number, code):
     assert not (place / "runs").exists()
 
 
+def test_agents_whose_parent_is_killed_stop_by_themselves(place):
+    run = begun("live", "tiny.toml", "--set", "compute.time=60 s", cwd=place, TMPDIR=str(place))
+    while run.poll() is None and len(children(run.pid)) < 2:
+        threading.Event().wait(0.01)
+    agents = children(run.pid)
+
+    run.kill()
+    run.wait()
+
+    while any(Path(f"/proc/{agent}").exists() for agent in agents):
+        threading.Event().wait(0.05)
+
+
 def children(process: int) -> list[int]:
     """The processes that a process has started."""
     found = []

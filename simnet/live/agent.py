@@ -81,6 +81,8 @@ async def serve(world: World, post: Post, attendant: Attendant, journal: Callabl
             raise LiveError(f"{post.folder} holds the state of {whose}: choose another folder")
         number = folder.incarnation(post.folder)
         book = journal(place)
+        if past is None:
+            book.rewrite([])  # the very first record may have been torn
         agent = LiveAgent(world, post, attendant, book, number)
         try:
             await agent.live(past)

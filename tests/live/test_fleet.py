@@ -173,6 +173,34 @@ def test_neighbours_go_on_without_an_agent_that_is_down_where_their_pacing_allow
     assert ended
 
 
+def test_over_links_that_lose_repeat_spoil_and_overtake_a_killed_agent_breaks_no_law(tmp_path):
+    wanted = scenario(
+        rounds=8,
+        topology={"kind": "complete", "agents": 4},
+        algorithm=TESTED,
+        **{
+            "network.pacing": {"kind": "quorum", "quorum": 0.5, "patience": 0.2},
+            "network.link.loss": {"kind": "bernoulli", "p": 0.2},
+            "network.link.latency": {"kind": "uniform", "low": 0.0, "high": 0.03},
+            "network.link.duplication": 0.2,
+            "network.link.corruption": 0.2,
+            "network.link.bandwidth": "100 kbit/s",
+            "network.link.queue": 2,
+        },
+    )
+    points = {(agent, start): f"record {20 + 7 * agent + 13 * start}" for agent in range(4) for start in (1, 2)}
+    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, points))
+
+    result = played(fleet)
+
+    assert fleet.restarts > 0
+    assert unlawful(result) == []
+    released, charged = told(result, events.ReleaseMade), told(result, events.PrivacySpent)
+    paid = [end for end, found in charged.items() for event in found if event.spent_on == "release"]
+    assert sorted(paid) == sorted(released)
+    assert all(len(found) == 1 for found in released.values())
+
+
 class Doomed(Journal):
     """A journal whose process dies at a certain record, half written, or around the moment when all is made safe."""
 
@@ -208,7 +236,7 @@ class Doomed(Journal):
 def test_a_crash_at_any_record_leaves_one_charge_for_each_release_and_no_fresh_noise(tmp_path, algorithm, first):
     """Each of six agents dies at another record of its journal, and once more soon after its restart."""
     wanted = scenario(rounds=4, topology={"kind": "ring", "agents": 6}, algorithm=algorithm)
-    points = {(agent, 1): f"record {first + agent + 2}" for agent in range(6)}
+    points = {(agent, 1): f"record {first + agent + 1}" for agent in range(6)}
     points |= {(agent, 2): f"record {agent + 1}" for agent in range(6)}
     fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, points))
 

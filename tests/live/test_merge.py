@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.errors import LiveError
-from simnet.live.merge import in_order
+from simnet.live import records
+from simnet.live.journal import Journal, Kind
+from simnet.live.merge import in_order, merge
 from simnet.record import events
+from simnet.record.bus import Bus
+from simnet.world import build
+from tests.live.small import scenario
 
 
 def sent(agent, peer, number):
@@ -34,6 +40,57 @@ def test_where_clocks_differ_an_arrival_waits_for_its_sending_and_takes_its_time
 
     assert [event.kind for _, event in found] == ["message.sent", "message.delivered", "dual.updated", "round.started"]
     assert [t for t, _ in found] == [5.0, 5.0, 5.0, 6.0]
+
+
+def kept(folder, agent, told, finished, *, run="run"):
+    """An agent's folder with a journal of these events, and results of this many rounds."""
+    folder.mkdir()
+    journal = Journal(folder / "journal")
+    journal.add(Kind.START, records.packed(records.Start(agent, run, "1", 100.0 + agent)))
+    for t, event in told:
+        journal.add(Kind.EVENT, records.noted(t, event))
+    for round in range(1, finished + 1):
+        journal.add(Kind.RESULT, records.of_result(round, np.full(3, float(agent)), np.zeros(3)))
+    journal.close()
+    return folder
+
+
+def rounds(agent, count):
+    return [
+        (float(t), kind(agent, t)) for t in range(1, count + 1) for kind in (events.RoundStarted, events.DualUpdated)
+    ]
+
+
+def merged(*folders):
+    told = []
+    world = build(scenario(rounds=2, topology={"kind": "complete", "agents": 2}))
+    merge(world, list(folders), Bus(lambda seq, t, event: told.append((t, event))))
+    return told
+
+
+def test_an_agent_that_never_came_back_counts_with_its_last_state(tmp_path):
+    whole, cut = kept(tmp_path / "0", 0, rounds(0, 2), 2), kept(tmp_path / "1", 1, rounds(1, 1), 1)
+
+    told = merged(cut, whole)
+
+    assert [event.round for _, event in told if isinstance(event, events.EvaluationDone)] == [1, 2]
+    assert [event.agent for _, event in told if isinstance(event, events.FaultBegan)] == [1]
+    assert told[-1][1].rounds == [2, 1]
+
+
+def test_clocks_are_counted_from_the_first_agents_start(tmp_path):
+    told = merged(kept(tmp_path / "0", 0, rounds(0, 2), 2), kept(tmp_path / "1", 1, rounds(1, 2), 2))
+
+    assert [t for t, event in told if isinstance(event, events.RoundStarted)] == [1.0, 2.0, 2.0, 3.0]
+
+
+def test_journals_that_do_not_belong_together_are_refused(tmp_path):
+    one, other = kept(tmp_path / "0", 0, [], 0), kept(tmp_path / "1", 1, [], 0, run="another")
+
+    with pytest.raises(LiveError, match="of different runs, 'another' and 'run'"):
+        merged(one, other)
+    with pytest.raises(LiveError, match="agent 1's journal is missing"):
+        merged(one)
 
 
 def test_a_message_that_nobody_sent_is_an_error():
