@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 HERE, THERE = "10.213.0.1", "10.213.0.2"
 """Addresses inside the namespaces; nothing outside can see them."""
 
@@ -24,11 +25,10 @@ class Site:
     namespace: str
     address: str
 
-    def start(self, *command: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
         """A process of this Python in the namespace."""
-        return subprocess.Popen(
-            ["ip", "netns", "exec", self.namespace, sys.executable, "-m", *command], stdout=subprocess.PIPE, text=True
-        )
+        command = ["ip", "netns", "exec", self.namespace, sys.executable, *arguments]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def user_space(delay: float, loss: float, folder: Path) -> Iterator[tuple[Site, 
             _need("ip", "-n", site.namespace, "tuntap", "add", "dev", "wire", "mode", "tun")
             _address(site, f"{site.address}/24")
             sockets = (str(folder / end.namespace) for end in (site, other))
-            process = site.start("tests.live.tun_relay", "wire", *sockets, str(delay), str(loss))
+            process = site.start("-m", "tests.live.tun_relay", "wire", *sockets, str(delay), str(loss))
             stack.callback(stop, process)
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
