@@ -35,7 +35,7 @@ epsilon = 10.0
 [network]
 pacing = { kind = "barrier", patience = "60 s" }
 [compute]
-time = "40 ms"
+time = "100 ms"
 """
 COMMAND = [sys.executable, "-c", "from simnet.cli import main; main()"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -248,7 +248,7 @@ class LivePort:
     def relapsed(self) -> bool:
         return False
 
-    async def ask(self, round: int, patience: float = 0.0) -> list[Known]:
+    async def ask(self, round: int) -> list[Known]:
         raise LiveError("a live agent goes on from its checkpoint and has nothing to ask its neighbours")
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:

@@ -129,14 +129,14 @@ def one_charge_a_release(result, agents: int, rounds: int) -> None:
 
 
 def test_agents_that_are_killed_go_on_and_nothing_shows_but_the_crash():
-    wanted = scenario(rounds=20, topology={"kind": "regular", "agents": 6, "degree": 3})
+    wanted = scenario(rounds=40, topology={"kind": "regular", "agents": 6, "degree": 3})
 
     result, fleet = with_kills(wanted, [(2, 4), (5, 9), (2, 13)], tls=False)
 
     assert fleet.restarts == 3
     assert unlawful(result) == []
     same_course(result, simulate(wanted))
-    one_charge_a_release(result, 6, 20)
+    one_charge_a_release(result, 6, 40)
     crashes = [event.agent for _, _, event in result.events if isinstance(event, events.FaultEnded)]
     assert sorted(crashes) == [2, 2, 5]
 
@@ -157,15 +157,16 @@ def test_twenty_agents_for_a_hundred_rounds_with_two_killed():
 
 def test_neighbours_go_on_without_an_agent_that_is_down_where_their_pacing_allows_it():
     wanted = scenario(
-        rounds=12,
+        rounds=60,
         topology={"kind": "ring", "agents": 4},
+        algorithm={"name": "admm", "eta": 0.05},
         **{"network.pacing": {"kind": "deadline", "period": "30 ms"}, "compute.time": "5 ms"},
     )
 
     result, _ = with_kills(wanted, [(1, 3)], tls=False)
 
     assert unlawful(result) == []
-    one_charge_a_release(result, 4, 12)
+    one_charge_a_release(result, 4, 60)
     down = next(t for _, t, event in result.events if isinstance(event, events.FaultBegan))
     back = next(t for _, t, event in result.events if isinstance(event, events.FaultEnded))
     ended = {e.agent for _, t, e in result.events if isinstance(e, events.DualUpdated) and down < t < back}
