@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ssl
+import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,10 +15,30 @@ import numpy as np
 import pytest
 
 from simnet.live import certificates
+from simnet.live.agent import LiveAgent, Post, serve
 from simnet.live.envelope import HEADER_BYTES
+from simnet.live.fleet import free_ports
 from simnet.live.refusal import Reason
+from simnet.network import frame
+from simnet.network.codec import CODECS
 from simnet.streams import Streams
-from tests.live.party import NOWHERE, Caller, Party, counts, data, hello, run, running, value
+from simnet.world import build
+from tests.live.party import (
+    HOST,
+    NOWHERE,
+    PATIENCE,
+    QUICK,
+    RUN,
+    Caller,
+    Party,
+    counts,
+    data,
+    hello,
+    run,
+    running,
+    value,
+)
+from tests.live.small import scenario
 
 ME, HONEST, HOSTILE = 0, 1, 2
 
@@ -167,3 +189,81 @@ async def _throw(agent: Party, tls: ssl.SSLContext | None, said: bytes, total: i
         client.writer.close()
     await agent.until(lambda: len(agent.refused) == total)
     client.hang_up()
+
+
+class _Attendant:
+    """Lets an agent begin at once, and leave when it has refused so much; says when its rounds begin and end."""
+
+    def __init__(self, much: int) -> None:
+        self.refusals = Counter[str]()
+        self.begun = asyncio.Event()
+        self.finished = asyncio.Event()
+        self._much = much
+        self._enough = asyncio.Event()
+
+    async def epoch(self) -> float:
+        return time.time()
+
+    def told(self, round: int) -> None:
+        self.begun.set()
+
+    def refused(self, peer: int | None, reason: str) -> None:
+        self.refusals[reason] += 1
+        if self.refusals.total() == self._much:
+            self._enough.set()
+
+    async def dismissed(self, agent: LiveAgent) -> None:
+        self.finished.set()
+        async with asyncio.timeout(PATIENCE):
+            await self._enough.wait()
+
+
+def _nonsense(chance: np.random.Generator, rounds: int, features: int) -> bytes:
+    """A frame in order, from its own sender, that is no message of the run."""
+    payload, round = chance.bytes(int(chance.integers(1, 200))), int(chance.integers(1, rounds + 1))
+    kind, whole = frame.Kind.VALUE, CODECS["float64"]().encode((np.zeros(features),))
+    match int(chance.integers(8)):
+        case 0:
+            kind = frame.Kind.NOTICE
+        case 1:
+            kind, payload = frame.Kind([3, 4, 5][int(chance.integers(3))]), whole
+        case 2:
+            round, payload = int(chance.choice([0, rounds + 1, 2**32 - 1])), whole
+        case 3:
+            payload = CODECS["float64"]().encode((np.zeros(features + 1 + int(chance.integers(100))),))
+        case 4:
+            payload = whole[: int(chance.integers(len(whole)))]
+        case 5:
+            payload = whole[:-8] + np.array([np.nan if chance.integers(2) else np.inf]).tobytes()
+        case 6:
+            payload = bytes([255]) + b"\xff" * 1020 + payload
+        case _:
+            payload = b"\0" + payload
+    return frame.encode(kind, sender=HOSTILE, round=round, payload=payload)
+
+
+def test_agents_with_a_neighbour_that_talks_nonsense_finish_their_rounds(deployment: Path, tmp_path: Path) -> None:
+    """Three agents, one of which says nothing that belongs to the run; the two others learn without it."""
+    agreed = scenario(rounds=20, network={"pacing": {"kind": "deadline", "period": 0.05}})
+    world, count = build(agreed), 2_500
+    chance = Streams(1).generator("fuzz", "agent")
+
+    async def story() -> None:
+        ports = free_ports(3)
+        places = {agent: (HOST, port) for agent, port in enumerate(ports)}
+        attendants = [_Attendant(count), _Attendant(count)]
+        posts = [Post(me, tmp_path / str(me), RUN, places[me], places, deployment, shim=False) for me in (ME, HONEST)]
+        peers = {ME: places[ME], HONEST: places[HONEST]}
+        hostile = Party(deployment, HOSTILE, peers, listen=places[HOSTILE], limits=QUICK)
+        async with running(hostile), asyncio.TaskGroup() as group:
+            for post, attendant in zip(posts, attendants, strict=True):
+                group.create_task(serve(world, post, attendant))
+            for peer, attendant in enumerate(attendants):
+                await attendant.begun.wait()
+                for _ in range(count):
+                    hostile.channel.send(peer, _nonsense(chance, agreed.rounds, world.learning.features))
+        for attendant in attendants:
+            assert attendant.finished.is_set()
+            assert attendant.refusals == {"unusable": count}
+
+    run(story)
