@@ -144,7 +144,7 @@ def agent(
     from simnet.errors import LiveError
     from simnet.live import alone
     from simnet.live import peers as peer_file
-    from simnet.live.agent import Post
+    from simnet.live.post import Post
 
     if noise not in ("own", "scenario"):
         raise LiveError(f"--noise {noise}: must be own or scenario")

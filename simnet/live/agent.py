@@ -1,13 +1,11 @@
-"""One live agent: its place in a deployment, and its life from the start, or a restart, to the end."""
+"""One live agent: its life from the start, or a restart, to the end."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from simnet import wiring
 from simnet.agents.hub import program_of
@@ -19,6 +17,7 @@ from simnet.live import certificates, checkpoint, folder, records
 from simnet.live.channel import SecureChannel
 from simnet.live.journal import Journal, Kind, read
 from simnet.live.memory import JournalMemory
+from simnet.live.post import Attendant, Post
 from simnet.live.recovery import Past, recover
 from simnet.live.shim import Direct, Line, Shim, round_of
 from simnet.network.wire import Passage
@@ -27,47 +26,6 @@ from simnet.record import events
 from simnet.simulate import peers_of
 from simnet.version import VERSION
 from simnet.world import World
-
-Address = tuple[str, int]
-
-
-@dataclass(frozen=True)
-class Post:
-    """An agent's place in a deployment."""
-
-    agent: int
-    folder: Path
-    """where it keeps its journal; its own alone"""
-    run: str
-    """the deployment's or run's name: agents of others are not listened to"""
-    listen: Address
-    peers: Mapping[int, Address]
-    certificates: Path | None = None
-    """where its certificate is; None speaks without TLS, on loopback only"""
-    shim: bool = True
-    """whether messages and local work take the time, and the risk, that the scenario gives them"""
-    own_noise: bool = False
-    """whether noise comes from a secret of the agent's own, not from the scenario's seed, which everybody knows"""
-
-
-class Attendant(Protocol):
-    """Who looks after an agent: says when all begin, and when it may leave."""
-
-    async def epoch(self) -> float:
-        """The Unix time at which the run begins; asked when all neighbours can be reached."""
-        ...
-
-    def told(self, round: int) -> None:
-        """The agent has finished a round."""
-        ...
-
-    def refused(self, peer: int | None, reason: str) -> None:
-        """Something that came over the wire was not let in."""
-        ...
-
-    async def dismissed(self, agent: LiveAgent) -> None:
-        """Returns when an agent that has finished its last round may leave."""
-        ...
 
 
 async def serve(world: World, post: Post, attendant: Attendant, journal: Callable[[Path], Journal] = Journal) -> None:
@@ -175,10 +133,10 @@ class LiveAgent:
 
     def _go_on(self, past: Past) -> None:
         """Be again where the journal ends."""
-        clock = Clock(past.start.epoch, past.last)
-        crash = [(past.last, events.FaultBegan("crash", self._post.agent))]
-        crash.append((clock.now, events.FaultEnded("crash", self._post.agent)))  # type: ignore[arg-type]
-        self._journal.rewrite([*past.records, *((Kind.EVENT, records.noted(*entry)) for entry in crash)])
+        clock, me = Clock(past.start.epoch, past.last), self._post.agent
+        began = records.noted(past.last, events.FaultBegan("crash", me))
+        ended = records.noted(clock.now, events.FaultEnded("crash", me))
+        self._journal.rewrite([*past.records, (Kind.EVENT, began), (Kind.EVENT, ended)])
         unsent: dict[int, tuple[bytes, ...]] = {}
         if past.checkpoint is not None:
             unsent = checkpoint.restore(past.checkpoint, self._objects(), self._fixed())["unsent"]
@@ -221,7 +179,8 @@ class LiveAgent:
         for peer, frames in unsent.items():
             for raw in frames:
                 round = round_of(raw)
-                self.line.launch(round, {peer: raw}, {peer: passages[round, peer]})
+                if (round, peer) in open_:
+                    self.line.launch(round, {peer: raw}, {peer: passages[round, peer]})
         for (round, peer), passage in open_.items():
             if round != now and (passage.fate != "delivered" or passage.corrupted):
                 self.line.launch(round, {peer: b""}, {peer: passage})
@@ -279,7 +238,9 @@ class LiveAgent:
     def _receive(self, peer: int, raw: bytes) -> None:
         if self._port is None:
             # A neighbour may have begun a little sooner; one frame a round is all that it has to say.
-            self._early[peer, round_of(raw)] = raw
+            if not 0 < (round := round_of(raw)) <= self._world.scenario.rounds:
+                raise FrameError(f"round {round} has no place in this run")
+            self._early[peer, round] = raw
         else:
             self._port.receive(peer, raw)
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from simnet.live.agent import LiveAgent, Post, serve
+from simnet.live.agent import LiveAgent, serve
 from simnet.live.fit import check
+from simnet.live.post import Post
 from simnet.scenario import Scenario
 from simnet.version import VERSION
 from simnet.world import build

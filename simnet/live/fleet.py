@@ -25,8 +25,9 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from simnet.errors import LiveError, SimnetError
-from simnet.live.agent import LiveAgent, Post, serve
+from simnet.live.agent import LiveAgent, serve
 from simnet.live.journal import Journal
+from simnet.live.post import Post
 from simnet.world import World
 
 LOOPBACK = "127.0.0.1"
