@@ -38,7 +38,7 @@ def draw(study: StudyResult) -> Drawing:
                     band(place, curve, "seconds", name, COLOURS[method], dashes=dashes)
             place.set_yscale("log")
             place.set_ylim(1e-4, 2)
-            place.set_xlim(left=0)
+            place.set_xlim(0, 1.02 * float(table["seconds"].max()))
             place.set_title(f"{source}, ρ = {penalty:g}" + (", γ = 1" if penalty == 1 else ""), fontsize=10)
         line[0].set_ylabel("objective − least seen")
     for place in axes[1]:

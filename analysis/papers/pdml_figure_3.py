@@ -26,7 +26,7 @@ def draw(study: StudyResult) -> Drawing:
         band(place, plain, "round", "ADMM, original labels", COLOURS["admm"], linestyle=":")
         place.set_xlabel("round")
     axes[0][0].set_yscale("log")
-    axes[0][0].set_ylabel("distance from the mean model")
+    axes[0][0].set_ylabel("spread of the models")
     axes[0][1].set_ylabel("empirical risk")
     legend_below(figure, axes[0][0], 2)
     return figure, table
