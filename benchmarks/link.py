@@ -1,6 +1,8 @@
 """How many messages a link takes in a CPU second, beside ns.py doing the same.
 
-Run it as `python benchmarks/link.py`. Poisson arrivals load the line to 80 %; every figure is the best of several runs.
+Poisson arrivals load the line to 80 %; every figure is the best of several runs.
+
+    python -m benchmarks.link
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.report import publish
 from simnet.network.latency import Constant, Uniform
 from simnet.network.link import Link
 from simnet.network.loss import Bernoulli, GilbertElliott
@@ -18,16 +21,17 @@ from simnet.network.queueing import Queue, Red
 from simnet.streams import Streams
 
 MESSAGES = 50_000
-REPEATS = 7
+REPEATS = 5
 SIZE = 1000
 BANDWIDTH = 1e7
 ARRIVALS = np.cumsum(Streams(1).generator("arrivals").exponential(8 * SIZE / BANDWIDTH / 0.8, MESSAGES)).tolist()
 
 PLAIN = {"latency": Uniform(0.01, 0.03), "loss": Bernoulli(0.05), "bandwidth": BANDWIDTH, "queue": Queue(64)}
+PLAIN_NAME, PEER = "plain: uniform latency, Bernoulli loss, bandwidth, queue", "plain, by ns.py"
 MODELS = {
     "perfect": LinkModel(),
     "constant latency, bandwidth": LinkModel(Constant(0.02), bandwidth=BANDWIDTH),
-    "plain: uniform latency, Bernoulli loss, bandwidth, queue": LinkModel(**PLAIN),
+    PLAIN_NAME: LinkModel(**PLAIN),
     "plain, queue in bytes": LinkModel(**PLAIN | {"queue": Queue(64_000, "bytes")}),
     "plain, random early detection": LinkModel(**PLAIN | {"queue": Queue(64, red=Red(5, 15))}),
     "plain, bursts of loss": LinkModel(**PLAIN | {"loss": GilbertElliott.from_bursts(0.05, 3)}),
@@ -73,15 +77,18 @@ def peer() -> float:
     return process_time() - began
 
 
-def report(name: str, run: Callable[[], float]) -> None:
+def microseconds(name: str, run: Callable[[], float]) -> float:
     seconds = min(run() for _ in range(REPEATS)) / MESSAGES
     print(f"{1 / seconds:>12,.0f} a CPU second   {seconds * 1e6:6.2f} µs each   {name}")
+    return seconds * 1e6
+
+
+def main() -> None:
+    found = {name: microseconds(name, lambda model=model: ours(model)) for name, model in MODELS.items()}
+    found[PEER] = microseconds(PEER, peer)
+    ratios = {"ns.py over ours, the plain link": found[PEER] / found[PLAIN_NAME]}
+    publish("link", {"microseconds a message": found, "ratios": ratios})
 
 
 if __name__ == "__main__":
-    for name, model in MODELS.items():
-        report(name, lambda model=model: ours(model))
-    try:
-        report("plain, by ns.py", peer)
-    except ImportError:
-        print("ns.py is not installed: no peer to compare with")
+    main()

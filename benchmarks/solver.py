@@ -19,6 +19,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
+from benchmarks.report import publish
 from simnet.learning.adult import adult
 from simnet.learning.losses import LOGISTIC, Vector
 from simnet.learning.objective import LocalObjective, Subproblem
@@ -47,10 +48,23 @@ def main() -> None:
         parts = [data.take(order[k * ROWS : (k + 1) * ROWS]) for k in range(AGENTS)]
         objectives = [LocalObjective(part.X, part.y, LOGISTIC, REGULARISER) for part in parts]
         print(f"{'problem':>22} {'':>10} {'ms a round':>10} {'times ours':>10} {'gradients':>9} {'factors':>7}")
-        for eta in (0.5, 0.01):
-            for noise in (0.0, 0.01):
-                compare(f"eta {eta:g}, noise {noise:g}", rounds(objectives, eta, noise))
-        tiny()
+        found = {
+            name: compare(name, rounds(objectives, eta, noise))
+            for eta in (0.5, 0.01)
+            for noise in (0.0, 0.01)
+            for name in (f"eta {eta:g}, noise {noise:g}",)
+        }
+        small = tiny()
+    ratios = {}
+    for name, seconds in found.items():
+        ratios[f"L-BFGS-B over ours, {name} (goal: at least 3)"] = seconds["L-BFGS-B"] / seconds["simnet"]
+        ratios[f"Newton over ours, {name} (goal: at least 8)"] = seconds["Newton"] / seconds["simnet"]
+        ratios[f"ours over bare products, {name} (goal: at most 1.5)"] = seconds["simnet"] / seconds["products"]
+    milliseconds = {
+        name: {contender: 1e3 * value / ROUNDS for contender, value in seconds.items()}
+        for name, seconds in found.items()
+    }
+    publish("solver", {"milliseconds a round": milliseconds, "microseconds a tiny solve": small, "ratios": ratios})
 
 
 def rounds(objectives: list[LocalObjective], eta: float, noise: float) -> list[Subproblem]:
@@ -69,7 +83,7 @@ def rounds(objectives: list[LocalObjective], eta: float, noise: float) -> list[S
     return problems
 
 
-def compare(name: str, problems: list[Subproblem]) -> None:
+def compare(name: str, problems: list[Subproblem]) -> dict[str, float]:
     ours = simnet(problems)
     contenders: dict[str, Callable[[], Replay]] = {
         "simnet": lambda: simnet(problems),
@@ -91,6 +105,7 @@ def compare(name: str, problems: list[Subproblem]) -> None:
             f"{name:>22} {contender:>10} {seconds[contender] / ROUNDS * 1e3:>10.3f} "
             f"{seconds[contender] / seconds['simnet']:>10.2f} {replay.gradients:>9} {replay.factorisations:>7}"
         )
+    return seconds
 
 
 def simnet(problems: list[Subproblem]) -> Replay:
@@ -178,7 +193,7 @@ def products(problems: list[Subproblem], ours: Replay) -> Replay:
     return Replay([], ours.gradients, ours.factorisations)
 
 
-def tiny() -> None:
+def tiny() -> float:
     """The cost of a solve when there is next to no data: what 100,000 agents pay."""
     rng = Streams(1).generator("tiny")
     X = rng.standard_normal((20, 20)) / 8
@@ -195,6 +210,7 @@ def tiny() -> None:
             gradients += solution.gradients
         best = min(best, time.process_time() - began)
     print(f"20 rows, 20 features: {best * 1e3:.0f} µs a solve of {gradients / 1000:.1f} gradients")
+    return best * 1e3
 
 
 if __name__ == "__main__":

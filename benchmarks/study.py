@@ -1,6 +1,6 @@
 """What workers and executors cost: one study of 200 small runs, done three ways.
 
-    python benchmarks/study.py
+    python -m benchmarks.study
 
 One worker, two workers, and two workers of a local Dask cluster; each into a fresh folder, from the start of the
 first process to the last file. Prints wall seconds, the speed-up of two workers over one, and Dask against the pool.
@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
+from benchmarks.report import publish
 from simnet.study.results import StudyResult
 from simnet.study.sweep import agenda, executor, read, sweep
 
@@ -59,6 +60,8 @@ def main() -> None:
         "load": [round(value, 1) for value in os.getloadavg()],
     }
     print(json.dumps(report, indent=2))
+    ratios = {name: report[name] for name in ("two workers over one", "Dask over the pool")}
+    publish("study", {"runs": report["runs"], "seconds": report["seconds"], "ratios": ratios})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,56 @@
+"""A run's memory does not grow with its length: the log is streamed, and figures are kept by agent and by round."""
+
+import gc
+import io
+import tracemalloc
+
+import pytest
+
+from simnet import Scenario, simulate
+from simnet.world import build
+
+WORLD = {
+    "seed": 1,
+    "data": {"source": "synthetic", "rows": 200, "train": 160, "features": 3},
+    "topology": {"kind": "regular", "agents": 8, "degree": 3},
+    "compute": {"time": 0.02},
+    "network": {
+        "pacing": {"kind": "deadline", "period": 0.1},
+        "link": {"latency": {"kind": "lognormal", "median": 0.04, "sigma": 0.5}, "loss": 0.1},
+    },
+}
+ROW = 2000
+"""Bytes that one more round may cost: its row of rounds.csv, some thirty numbers, is kept until the end."""
+
+
+class Nowhere(io.RawIOBase):
+    """A disk: what is written is gone from memory."""
+
+    written = 0
+
+    def write(self, data):
+        self.written += len(data)
+        return len(data)
+
+
+def peak(rounds: int, method: str) -> tuple[int, int]:
+    """The most bytes that a run holds at once, and how many its log has."""
+    changes = {"rounds": rounds, "algorithm": {"name": method}, "privacy": {"calibration": "none"}}
+    built = build(Scenario.of(WORLD | changes))
+    sink = Nowhere()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        simulate.simulate(built, sink)
+        return tracemalloc.get_traced_memory()[1], sink.written
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", ["admm", "ipp-admm"])
+def test_more_rounds_need_no_more_memory_than_their_table(method):
+    peak(5, method)  # what is made once a process
+    short, few = peak(300, method)
+    long, many = peak(600, method)
+    assert many > 1.5 * few > 50_000
+    assert long - short < 300 * ROW
