@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from simnet.errors import ScenarioError
 from simnet.scenario import Scenario
-from simnet.scenario.fields import Count, NonNegative, Section, Share, Whole
+from simnet.scenario.fields import NonNegative, Number, Section, Share, Whole
 from simnet.scenario.overrides import set_path
 from simnet.scenario.sentences import sentence
 from simnet.scenario.toml import parse
 
+Runs = Annotated[int, BeforeValidator(Number("a whole number of at least 4", 4, 2**53, whole=True))]
+"""Half of them choose an event and half count it, and a count of one says nothing."""
 Canary = Literal["label-flip", "worst-case", "adversarial"]
 Lie = Literal["reused-noise", "half-noise", "half-flips", "true-gradient"]
 
@@ -25,7 +27,7 @@ Lie = Literal["reused-noise", "half-noise", "half-flips", "true-gradient"]
 class Audit(Section):
     """An eavesdropper who knows everything but one row, and how hard it tries."""
 
-    runs: Count = Field(2000, description="runs on each of the two neighbouring data sets")
+    runs: Runs = Field(2000, description="runs on each of the two neighbouring data sets")
     canary: Canary = Field(
         "worst-case",
         description="the row in question: its label flipped; a unit row whose label changes; or a pair of rows that an "
