@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from simnet.live import certificates
-from simnet.live.agent import LiveAgent, Post, serve
+from simnet.live.agent import LiveAgent, serve
 from simnet.live.envelope import HEADER_BYTES
 from simnet.live.fleet import free_ports
+from simnet.live.post import Post
 from simnet.live.refusal import Reason
 from simnet.network import frame
 from simnet.network.codec import CODECS
