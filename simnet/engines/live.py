@@ -259,36 +259,38 @@ class LivePort:
 
     def receive(self, peer: int, raw: bytes) -> None:
         """A neighbour's frame has come in; a FrameError if it cannot be used."""
-        found = frame.decode(raw)
-        if found.kind not in (frame.Kind.VALUE, frame.Kind.NOTICE) or not 0 < found.round <= self._rounds:
-            raise FrameError(f"a {found.kind.label} of round {found.round} has no place in this run")
-        self._parts(found)
-        number = self._number(peer, self.agent, found.round)
-        if found.round in self._known[peer]:
-            self.note(events.MessageDuplicated(self.agent, found.round, peer, number))
+        round, parts = self._opened(raw)
+        number = self._number(peer, self.agent, round)
+        if round in self._known[peer]:
+            self.note(events.MessageDuplicated(self.agent, round, peer, number))
             return
-        self._known[peer].add(found.round)
-        self._memory.heard(self.now, events.MessageDelivered(self.agent, found.round, peer, number), raw)
+        self._known[peer].add(round)
+        self._memory.heard(self.now, events.MessageDelivered(self.agent, round, peer, number), raw)
         if self._replay is not None:
             self._replay.later.append((peer, raw))
         else:
-            self.hear(peer, raw)
+            self._hear(peer, round, parts)
 
     def hear(self, peer: int, raw: bytes) -> None:
         """Take in a frame that is remembered already."""
-        found = frame.decode(raw)
-        self._neighbourhood.hear(peer, found.round, self._parts(found))
+        self._hear(peer, *self._opened(raw))
+
+    def _hear(self, peer: int, round: int, parts: Parts | None) -> None:
+        self._neighbourhood.hear(peer, round, parts)
         if self._waiting is not None and self._waiting[1]():
             self._wake(self._waiting[0], True)
 
-    def _parts(self, found: frame.Frame) -> Parts | None:
-        """What a frame says, if it is of the right shape."""
+    def _opened(self, raw: bytes) -> tuple[int, Parts | None]:
+        """The round that a frame is about and what it says of it, if it has a place in this run."""
+        found = frame.decode(raw)
+        if found.kind not in (frame.Kind.VALUE, frame.Kind.NOTICE) or not 0 < found.round <= self._rounds:
+            raise FrameError(f"a {found.kind.label} of round {found.round} has no place in this run")
         if found.kind is frame.Kind.NOTICE:
             if found.payload:
                 raise FrameError("a notice says nothing, this one has a payload")
-            return None
+            return found.round, None
         parts = self._writer.decode(found.payload)
         lengths = [len(part) for part in parts]
         if lengths not in [([self._features] * 2 + [1])[:count] for count in range(1, _COMPANY + 1)]:
             raise FrameError(f"parts of {lengths} entries are no message about a model of {self._features}")
-        return parts
+        return found.round, parts
