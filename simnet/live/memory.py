@@ -21,6 +21,9 @@ class JournalMemory:
 
     `checkpoint` gives the state to remember at the end of a round. `seen` says what has come in, and `confirm` lets the
     neighbours forget it, once it is safe. `told` hears of each round's end.
+
+    A round that lets nothing out is made safe when it ends: silence answers a test as well, and the rounds after it
+    must not be lived twice, with other values of the neighbours but the same noise.
     """
 
     def __init__(
@@ -36,6 +39,8 @@ class JournalMemory:
         self._seen = seen
         self._confirm = confirm
         self._told = told
+        self._safe = False
+        """Whether something of the present round was made safe."""
 
     def event(self, t: float, event: events.Event) -> None:
         self._journal.add(Kind.EVENT, records.noted(t, event))
@@ -46,10 +51,14 @@ class JournalMemory:
     def sending(self, round: int, frames: Mapping[int, bytes]) -> None:
         self._journal.add(Kind.SENDING, records.packed(records.Sending(round, dict(frames))))
         self.save()
+        self._safe = True
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:
         self._journal.add(Kind.RESULT, records.of_result(round, theta, dual))
         self._journal.add(Kind.STATE, self._checkpoint())
+        if not self._safe:
+            self.save()
+        self._safe = False
         if self._journal.superfluous > _MOST:
             self._journal.rewrite(records.compacted(read(self._journal.path)))
         self._told(round)
