@@ -129,8 +129,6 @@ class LivePort:
     ) -> None:
         self.agent = agent
         self.neighbours: Sequence[int] = neighbourhood.peers
-        self.done = asyncio.Event()
-        """All rounds are finished."""
         self._clock = clock
         self._neighbourhood = neighbourhood
         self._writer = writer
@@ -254,8 +252,6 @@ class LivePort:
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:
         self._replay = None
         self._memory.finished(round, theta, dual)
-        if round == self._rounds:
-            self.done.set()
 
     def receive(self, peer: int, raw: bytes) -> None:
         """A neighbour's frame has come in; a FrameError if it cannot be used."""

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from itertools import groupby
 from typing import Protocol
 
-from simnet.engines.live import Clock, Numbering
+from simnet.engines.live import Carrier, Clock, Numbering
 from simnet.network.frame import HEADER_BYTES, decode
 from simnet.network.link import Link
 from simnet.network.wire import Passage
@@ -23,12 +23,8 @@ Note = Callable[[events.Event], None]
 Send = Callable[[int, bytes], None]
 
 
-class Line(Protocol):
-    """What takes frames to the channel; `simnet.engines.live.Carrier`, and what a restart needs of it."""
-
-    def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]: ...
-
-    def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None: ...
+class Line(Carrier, Protocol):
+    """What takes frames to the channel, and what checkpoints and restarts need of it."""
 
     def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
         """Come to the state after these events; the passages of the messages among them, by round and neighbour."""
