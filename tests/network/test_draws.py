@@ -24,5 +24,5 @@ def test_blocks_double_up_to_the_largest():
     assert blocks == []
     next(numbers)
     assert blocks == [1]
-    list(islice(numbers, 1000))
-    assert blocks == [1, 2, 4, 8, 16, 32, 64, 128, LARGEST, LARGEST, LARGEST]
+    list(islice(numbers, 150))
+    assert blocks == [1, 2, 4, 8, 16, LARGEST, LARGEST, LARGEST, LARGEST]
