@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: run test explore live-check lint format docs figure figures studies clean
+.PHONY: run test explore live-check lint format docs bench figure figures studies clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -32,6 +32,11 @@ lint: .venv/installed-dev
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# What is fast, side by side with its peers, in under ten minutes; docs/performance.md is filled from what it finds.
+bench: .venv/installed-dev
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.page
 
 docs: .venv/installed-dev
 	$(BIN)/python analysis/fill_readme.py

@@ -12,6 +12,7 @@ from time import perf_counter
 
 ALL = {
     "work": [],
+    "profile": [],
     "kernel": [],
     "link": [],
     "solver": [],

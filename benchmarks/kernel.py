@@ -42,7 +42,7 @@ SIZE, EVERY, ROUNDS = 512, 0.1, 500
 BANDWIDTH, PLACES = 1e7, 100
 LATENCY, LOSS = Uniform(0.005, 0.015), Bernoulli(0.1)
 SEED = 1
-REPEATS = 3
+REPEATS = 5
 
 GRAPH: nx.Graph[int] = nx.random_regular_graph(DEGREE, NODES, seed=42)
 NEIGHBOURS = {node: sorted(GRAPH[node]) for node in range(NODES)}
