@@ -164,6 +164,7 @@ class Metrics:
             "agents": len(self._start.rows),
             "edges": len(self._start.edges),
             "rounds": scenario["rounds"],
+            "last_rounds": self._end.rounds if self._end else [],
             "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
             "privacy": {
                 "epsilon": scenario["privacy"]["epsilon"],

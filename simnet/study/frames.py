@@ -33,8 +33,10 @@ def run_row(record: Row) -> Row:
     for name, value in (record["summary"] or {}).items():
         if name in _SECTIONS:
             row |= value
-        elif name == "staleness":
-            row |= {f"staleness_{each}": amount for each, amount in value.items()}
+        elif name in ("staleness", "cost"):
+            row |= {f"{name}_{each}": amount for each, amount in value.items()}
+        elif name == "last_rounds":
+            row["last_round_min"] = min(value, default=0)
         else:
             row[name] = value
     resolved = json.dumps(record["scenario"], sort_keys=True, ensure_ascii=False)

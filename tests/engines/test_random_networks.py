@@ -150,7 +150,8 @@ def test_no_network_breaks_a_law_or_hangs_a_run(scenario: Scenario):
     fates = ("delivered", "lost", "overflowed", "unreachable", "in_flight")
     assert met["messages"] == sum(met[fate] for fate in fates)
     assert min(met[fate] for fate in fates) >= 0
-    last = [row["rounds"] for row in result.agents]
+    last = result.summary["last_rounds"]
+    assert last == [row["rounds"] for row in result.agents]
     assert len(last) == 4
     assert all(0 <= each <= scenario.rounds for each in last)
     for_good = {f.agent for f in scenario.fault if f.kind == "crash" and f.at is not None and f.duration is None}
