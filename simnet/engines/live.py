@@ -285,7 +285,7 @@ class LivePort:
             if found.payload:
                 raise FrameError("a notice says nothing, this one has a payload")
             return found.round, None
-        parts = self._writer.decode(found.payload)
+        parts = self._writer.decode(found.payload, self._features)
         lengths = [len(part) for part in parts]
         if lengths not in [([self._features] * 2 + [1])[:count] for count in range(1, _COMPANY + 1)]:
             raise FrameError(f"parts of {lengths} entries are no message about a model of {self._features}")

@@ -86,14 +86,17 @@ class Codec(ABC):
             pieces.append(self.write(index, part))
         return b"".join(pieces)
 
-    def decode(self, payload: bytes) -> tuple[Vector, ...]:
-        """The vectors in a payload; a `FrameError` says why there are none."""
+    def decode(self, payload: bytes, longest: int = LONGEST) -> tuple[Vector, ...]:
+        """The vectors in a payload; a `FrameError` says why there are none.
+
+        Nothing is set aside for a part that is announced to be longer than `longest`.
+        """
         number = payload[0] if payload else 0
         if len(payload) < 1 + 4 * number or not payload:
             raise FrameError(f"a payload of {len(payload)} bytes ends before the lengths of its parts")
         lengths: tuple[int, ...] = unpack_from(f"<{number}I", payload, 1)
-        if lengths and max(lengths) > LONGEST:
-            raise FrameError(f"a part of {max(lengths)} entries is announced, a payload holds at most {LONGEST} a part")
+        if lengths and max(lengths) > longest:
+            raise FrameError(f"a part of {max(lengths)} entries is announced, a payload holds at most {longest} a part")
         source = Reader(payload, 1 + 4 * number)
         parts = tuple([self.read(source, length) for length in lengths])
         source.finish()
@@ -198,8 +201,8 @@ class TopK(Codec):
         """How many entries of a part of this length are sent."""
         return min(length, max(1, round(self._share * length)))
 
-    def decode(self, payload: bytes) -> Partial:
-        return Partial(super().decode(payload))
+    def decode(self, payload: bytes, longest: int = LONGEST) -> Partial:
+        return Partial(super().decode(payload, longest))
 
     def write(self, index: int, part: Vector) -> bytes:
         told = self._told.get(index)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from simnet.errors import FrameError
-from simnet.network.codec import CODECS, Codec, Partial, Vector
+from simnet.network.codec import CODECS, LONGEST, Codec, Partial, Vector
 from simnet.streams import Streams
 
 Parts = tuple[Vector, ...]
@@ -62,18 +62,18 @@ class Writer:
         second = self._company.encode(parts)
         return b"".join((_COMPOUND.pack(0, 0), second))
 
-    def decode(self, payload: bytes) -> Parts:
-        """The vectors in a payload of any of these kinds; a `FrameError` says why there are none."""
+    def decode(self, payload: bytes, longest: int = LONGEST) -> Parts:
+        """The vectors in a payload of any of these kinds, none longer than `longest`; a `FrameError` says why not."""
         if payload[:1] != b"\0":
-            return self._model.decode(payload)
+            return self._model.decode(payload, longest)
         if len(payload) < _COMPOUND.size:
             raise FrameError(f"a payload of {len(payload)} bytes ends before its contents")
         middle = _COMPOUND.size + _COMPOUND.unpack_from(payload)[1]
         first = payload[_COMPOUND.size : middle]
-        company = self._company.decode(payload[middle:])
+        company = self._company.decode(payload[middle:], longest)
         if not first:
             return company
-        return _joined(self._model.decode(first), company)
+        return _joined(self._model.decode(first, longest), company)
 
 
 def _told_only(company: Parts, said: Parts) -> Parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -130,16 +131,26 @@ def test_a_damaged_checkpoint_is_refused():
         checkpoint.restore(bytes(saved), company.objects(0), company.fixed(0))
 
 
-class Nasty:
-    def __reduce__(self):
-        return print, ("a program ran",)
-
-
-def test_a_forged_checkpoint_cannot_run_a_program(capsys):
-    from hashlib import sha256
-
-    body = pickle.dumps({"peer": Nasty()})
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("builtins", "print"),
+        ("simnet.live.agent", "asyncio.subprocess.subprocess.Popen"),  # reached through what a module imports
+        ("simnet.learning.files", "Path"),  # a class of somebody else's, under simnet's name
+        ("simnet.live.journal", "Journal"),  # would open a file
+    ],
+)
+def test_a_forged_checkpoint_cannot_run_a_program(module, name, tmp_path):
+    made = tmp_path / "made"
+    opcodes = f"c{module}\n{name}\n(V{made}\ntR."  # the pickle of name(made)
+    body = opcodes.encode()
 
     with pytest.raises(LiveError, match="has no place in a checkpoint"):
         checkpoint.restore(sha256(body).digest() + body, {}, {})
-    assert capsys.readouterr().out == ""
+    assert not made.exists()
+
+
+def test_a_checkpoint_of_something_else_is_refused():
+    body = pickle.dumps([1, 2])
+    with pytest.raises(LiveError, match="no table of objects"):
+        checkpoint.restore(sha256(body).digest() + body, {}, {})

@@ -1,3 +1,8 @@
+from __future__ import annotations
+
+import struct
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -72,3 +77,13 @@ def test_a_payload_that_ends_too_early_is_refused(cut):
     payload, _ = Writer(Streams(1), 0, "float64").model(VECTORS[0], lambda decoded: (VECTORS[1],))
     with pytest.raises(FrameError):
         Writer(Streams(1), 0, "float64").decode(payload[:cut])
+
+
+def test_a_small_payload_cannot_ask_for_much_memory():
+    writer = Writer(Streams(1), 0, "top-k", share=0.1)
+    empty = struct.pack("<B3I", 3, *[2**24] * 3) + bytes(12)  # three parts of 2**24 entries of which none is told
+    tracemalloc.start()
+    with pytest.raises(FrameError, match="at most 20 a part"):
+        writer.decode(empty, longest=20)
+    assert tracemalloc.get_traced_memory()[1] < 100_000
+    tracemalloc.stop()

@@ -10,9 +10,9 @@ from time import perf_counter
 import pytest
 
 import simnet
+from analysis.browser import CHROMIUM, Tab, browser
 from simnet import Scenario, run
 from simnet.report import report
-from analysis.browser import CHROMIUM, Tab, browser
 from tests.study import small
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
