@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -33,6 +33,9 @@ _BINDING = (events.PrivacySpent, events.SvtTested, events.ReleaseMade)
 """What a repeated round must repeat to the letter."""
 _COMPANY = 3
 """A payload has at most so many parts: a model, what belongs to it entry by entry, and one number."""
+_MOST_COPIES = 8
+"""A frame comes again after a neighbour's restart; more copies than these are not put on the record, lest it grow
+without end."""
 
 
 class Memory(Protocol):
@@ -139,6 +142,7 @@ class LivePort:
         self._features = features
         self._work_time = work_time
         self._known = known
+        self._copies: Counter[tuple[int, int]] = Counter()
         self._replay = replay
         self._waiting: tuple[asyncio.Future[bool], Callable[[], bool]] | None = None
         self._resumed = clock.now
@@ -258,6 +262,9 @@ class LivePort:
         round, parts = self._opened(raw)
         number = self._number(peer, self.agent, round)
         if round in self._known[peer]:
+            self._copies[peer, round] += 1
+            if self._copies[peer, round] > _MOST_COPIES:
+                raise FrameError(f"round {round} has come in {self._copies[peer, round]} times before")
             self.note(events.MessageDuplicated(self.agent, round, peer, number))
             return
         self._known[peer].add(round)

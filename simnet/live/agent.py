@@ -240,7 +240,8 @@ class LiveAgent:
             # A neighbour may have begun a little sooner; one frame a round is all that it has to say.
             if not 0 < (round := round_of(raw)) <= self._world.scenario.rounds:
                 raise FrameError(f"round {round} has no place in this run")
-            self._early[peer, round] = raw
+            if self._early.setdefault((peer, round), raw) != raw:
+                raise FrameError(f"another frame of round {round} has come in before")
         else:
             self._port.receive(peer, raw)
 

@@ -132,6 +132,21 @@ def test_a_message_that_comes_again_is_known_by_sender_and_round():
     asyncio.run(story())
 
 
+def test_copies_without_end_are_refused_and_do_not_fill_the_record():
+    async def story():
+        port, around, _ = opened()
+        refused = 0
+        for _ in range(1000):
+            try:
+                port.receive(1, value(1, 1))
+            except FrameError:
+                refused += 1
+        assert len(around.story) + refused == 1000
+        assert len(around.story) < 12
+
+    asyncio.run(story())
+
+
 @pytest.mark.parametrize(
     "raw",
     [
