@@ -140,8 +140,9 @@ def codecs(found: StudyResult) -> str:
     share, fewer = (100 * get("wire_bytes", **each) / get("wire_bytes", **full) for each in (byte, few))
     return (
         f"One byte a number is enough: with int8 PP-ADMM ends at {get.error(**byte)}, {get.change(byte, full)} against "
-        f"float64, for {share:.0f} % of the bytes. The largest tenth of the entries takes {fewer:.0f} % and costs "
-        f"{get.change(few, full)} ({get.change(few | {'method': 'admm'}, full | {'method': 'admm'})} without noise)."
+        f"float64, for {share:.0f} % of the bytes. Sending the tenth of the entries that changed "
+        f"most takes {fewer:.0f} % and costs {get.change(few, full)} "
+        f"({get.change(few | {'method': 'admm'}, full | {'method': 'admm'})} without noise)."
     )
 
 
