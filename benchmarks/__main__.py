@@ -13,6 +13,7 @@ from time import perf_counter
 ALL = {
     "work": [],
     "profile": [],
+    "start": [],
     "kernel": [],
     "link": [],
     "solver": [],
