@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from simnet.agents.neighbourhood import Neighbourhood
-from simnet.agents.port import Port
+from simnet.agents.port import Port, never
 from simnet.record.events import RoundTimeout
 
 
@@ -119,4 +119,4 @@ class Deadline:
         # on it when the division rounds down.
         tick = math.floor(port.now / self.period + 1e-9) + 1
         late = self.jitter * next(self.late) if self.late is not None else 0.0
-        await port.until(lambda: False, tick * self.period + late)
+        await port.until(never, tick * self.period + late)

@@ -9,6 +9,11 @@ from simnet.algorithms.peer import Known, Parts, Peer, Proposal, Vector
 from simnet.record.events import Event
 
 
+def never() -> bool:
+    """What an agent waits for that only lets time pass."""
+    return False
+
+
 class Port(Protocol):
     """Time, messages and the event stream, as one agent sees them."""
 

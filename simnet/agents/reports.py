@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from simnet.agents.port import Port
+from simnet.agents.port import Port, never
 from simnet.network.reports import Reports
 from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
@@ -28,9 +28,9 @@ async def after_reports(
     for charge in charges:
         port.emit(events.PrivacySpent(me, 0, charge.kind, charge.mechanism, dict(charge.parameters), charge.times))
     if reports is not None:
-        await port.until(lambda: False, reports.ends)
+        await port.until(never, reports.ends)
         delivered, lost = reports.delivered, reports.messages - reports.delivered
         size = (reports.payload_bytes, reports.wire_bytes)
         port.emit(events.ReportsGathered(me, reports.messages, delivered, lost, *size))
-    await port.until(lambda: False, begins)
+    await port.until(never, begins)
     await program

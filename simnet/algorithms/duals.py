@@ -79,7 +79,10 @@ class NodeDuals(Duals):
         return 2 * self.dual - eta * (self._degree * model + self._known_sum)
 
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
-        self._known_sum = np.sum([value.parts[0] for value in known], axis=0)
+        total: Vector = np.zeros_like(model)
+        for value in known:
+            total += value.parts[0]
+        self._known_sum = total
         self.dual = self.dual + (self._step(t) / 2) * (self._degree * model - self._known_sum)
 
 

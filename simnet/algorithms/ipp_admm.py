@@ -86,4 +86,6 @@ class IppAdmmPeer(PpAdmmPeer):
         return gain
 
     def _clipped_loss(self, theta: Vector) -> float:
-        return float(np.minimum(self.objective.row_losses(theta), self._clip).mean())
+        # A sum and a division: `mean` takes three times as long for as few rows as agents have in a large network.
+        clipped = np.minimum(self.objective.row_losses(theta), self._clip)
+        return float(np.add.reduce(clipped)) / self.objective.rows

@@ -34,7 +34,8 @@ class Perturbation:
 
     def draw(self, features: int) -> tuple[Vector, Vector]:
         """b1 and b2. Both are drawn in every round, used or not, so that a skip shifts no later draw."""
-        return gaussian(self.rng, self.sigma1, features), gaussian(self.rng, self.sigma2, features)
+        both = gaussian(self.rng, 1.0, 2 * features)
+        return self.sigma1 * both[:features], self.sigma2 * both[features:]
 
 
 class PpAdmmPeer(AdmmPeer):

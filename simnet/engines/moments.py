@@ -36,6 +36,13 @@ class Signal(SimEvent):
     def __await__(self) -> Generator[SimEvent, Any, Any]:
         return (yield self)
 
+    def end(self, value: Any) -> None:
+        """Let those who wait go on within this very moment, not after what else is due at the instant."""
+        self._ok, self._value = True, value
+        callbacks, self.callbacks = self.callbacks, None  # type: ignore[assignment]
+        for callback in callbacks:
+            callback(self)
+
 
 def at(env: simpy.Environment, time: float, then: Callable[[], None], priority: int = ARRIVAL) -> None:
     """Call `then` at a point in simulated time."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from simnet.agents.neighbourhood import Neighbourhood
+from simnet.agents.port import never
 from simnet.algorithms.peer import Known, Parts, Peer, Proposal, Vector
 from simnet.engines.moments import NEW_WORK, ROUND_END, Moment, Signal
-from simnet.engines.virtual import VirtualEngine
+from simnet.engines.virtual import Carried, VirtualEngine
 from simnet.network import frame
 from simnet.network.inbox import Inbox
 from simnet.network.payload import Writer
@@ -89,22 +90,27 @@ class VirtualPort:
         self._engine.send(self.agent, self.neighbours, round, frame.Kind.NOTICE, b"")
 
     async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
+        if ready is never and deadline is not None:
+            await Moment(self._engine.env, deadline, ROUND_END)
+            while self._restart is not None:
+                await self._restart
+            return False
         if ready():
             return True
         signal = Signal(self._engine.env)
         self._waiting = (signal, ready)
         if deadline is not None:
             timer = Moment(self._engine.env, deadline, ROUND_END)
-            timer.callbacks.append(lambda _: self._wake(signal, in_time=False))
+            timer.callbacks.append(lambda _: self._time_is_up(signal))
         in_time = bool(await signal)
         while self._restart is not None:
             await self._restart
         return in_time
 
-    def _wake(self, signal: Signal, *, in_time: bool) -> None:
+    def _time_is_up(self, signal: Signal) -> None:
         if self._waiting is not None and self._waiting[0] is signal:
             self._waiting = None
-            signal.succeed(in_time)
+            signal.end(False)
 
     async def rendezvous(self) -> None:
         await self._engine.rendezvous(self.agent)
@@ -144,12 +150,17 @@ class VirtualPort:
             restart, self._restart = self._restart, None
             restart.succeed()
 
-    def receive(self, raw: bytes) -> None:
+    def receive(self, cargo: Carried) -> None:
         """A frame arrived: whoever waits for it wakes."""
-        arrived = frame.decode(raw)
+        arrived = cargo.opened
+        if arrived is None:
+            arrived = cargo.opened = frame.decode(cargo.raw)
         sender, kind = arrived.sender, arrived.kind
         if kind is frame.Kind.VALUE:
-            self._neighbourhood.hear(sender, arrived.round, self._writer.decode(arrived.payload))
+            parts = cargo.parts
+            if parts is None:
+                parts = cargo.parts = _shared(self._writer.decode(arrived.payload))
+            self._neighbourhood.hear(sender, arrived.round, parts)
         elif kind is frame.Kind.NOTICE:
             self._neighbourhood.hear(sender, arrived.round, None)
         elif kind is frame.Kind.ACK:
@@ -161,4 +172,12 @@ class VirtualPort:
         else:
             self._answers[sender] = Known(self.agent, arrived.round, self._writer.decode(arrived.payload))
         if self._waiting is not None and self._waiting[1]():
-            self._wake(self._waiting[0], in_time=True)
+            signal, self._waiting = self._waiting[0], None
+            signal.succeed(True)
+
+
+def _shared(parts: Parts) -> Parts:
+    """What several agents read and none may change."""
+    for part in parts:
+        part.flags.writeable = False
+    return parts

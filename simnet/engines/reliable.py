@@ -50,7 +50,7 @@ class Reliable:
         if passage.fate == "delivered" and (flight.sender, flight.peer) not in engine.cut:
             for time in (passage.arrives, *passage.copies):
                 arrival = (lambda copy: self._arrive(pending, copy),)
-                copy = Flight(arrival, flight.sender, flight.peer, 0, 0, b"")
+                copy = Flight(arrival, flight.sender, flight.peer, 0, 0, flight.cargo)
                 copy.corrupted = passage.corrupted
                 engine.fly(copy, time)
         pause = self._timeout * self._backoff ** (pending.attempt - 1)
@@ -79,7 +79,7 @@ class Reliable:
             pending.delivered = True
             engine.in_flight -= 1
             engine.emit(events.MessageDelivered(flight.peer, flight.round, flight.sender, flight.message))
-            port.receive(flight.raw)
+            port.receive(flight.cargo)
         engine.send(flight.peer, (flight.sender,), flight.round, frame.Kind.ACK, b"")
         engine.meet()
 
@@ -99,8 +99,8 @@ class Reliable:
         if engine.ports[flight.sender].down:
             at(engine.env, engine.env.now + self._timeout, lambda: self._expire(pending))
             return
-        passage = engine.links[flight.sender, flight.peer].offer(engine.env.now, len(flight.raw))
-        size = passage.wire_bytes or len(flight.raw)
+        passage = engine.links[flight.sender, flight.peer].offer(engine.env.now, len(flight.cargo.raw))
+        size = passage.wire_bytes or len(flight.cargo.raw)
         engine.emit(
             events.MessageRetransmitted(flight.sender, flight.round, flight.peer, flight.message, pending.attempt, size)
         )

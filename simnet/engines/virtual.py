@@ -7,6 +7,7 @@ SimPy events. `simnet.engines.moments` says in which order things happen at one 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, ClassVar, Protocol
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 import simpy
 
+from simnet.algorithms.peer import Parts
 from simnet.engines.moments import ARRIVAL, Signal
 from simnet.engines.scoreboard import Scoreboard
 from simnet.engines.workshop import Workshop
@@ -48,7 +50,7 @@ class Receiver(Protocol):
         """One reason less to be down."""
         ...
 
-    def receive(self, raw: bytes) -> None:
+    def receive(self, cargo: Carried) -> None:
         """Take in a frame; a FrameError if it is damaged."""
         ...
 
@@ -69,6 +71,14 @@ Ending = tuple[Callable[["Flight"], None]]
 """What is called when a flight ends."""
 
 
+class Carried(msgspec.Struct):
+    """A frame that is carried to one or several receivers; whoever opens it first unpacks it for all."""
+
+    raw: bytes
+    opened: frame.Frame | None = None
+    parts: Parts | None = None
+
+
 class Flight(msgspec.Struct):
     """A message on its way, and at the same time the SimPy event of its end: a run makes millions of them.
 
@@ -82,7 +92,7 @@ class Flight(msgspec.Struct):
     peer: int
     round: int
     message: int
-    raw: bytes
+    cargo: Carried
     corrupted: bool = False
     taken: bool = False
     """it is in the receiver's own queue"""
@@ -130,13 +140,23 @@ class VirtualEngine:
 
     def emit(self, event: events.Event) -> None:
         """Put an event on the record, now."""
-        self.bus.emit(self.env.now, event)
+        self.bus.emit(self.env._now, event)
 
     def run(self) -> None:
         """Simulate until every agent has finished its rounds or is gone for good; what still flies is `in_flight`.
 
-        The loop is that of `simpy.Environment.run`, without a call an event.
+        The loop is that of `simpy.Environment.run`, without a call an event. Nothing in it makes cycles of references,
+        so the collector, which would visit all agents and links again and again, rests meanwhile.
         """
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            self._run()
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _run(self) -> None:
         env = self.env
         queue = self._queue
         while self._unfinished > 0:
@@ -157,8 +177,9 @@ class VirtualEngine:
         """Hand one frame to the link of each peer."""
         raw = frame.encode(kind, sender=sender, round=round, payload=payload)
         carries, size, length = kind.label, len(raw), len(payload)
+        cargo = Carried(raw)
         if self._shared_medium:
-            self._send_to_all(sender, peers, round, carries, length, raw)
+            self._send_to_all(sender, peers, round, carries, length, cargo)
             return
         transport = self.transport if kind in (frame.Kind.VALUE, frame.Kind.NOTICE) else None
         env, bus, links, cut, arrival = self.env, self.bus, self.links, self.cut, self._arrival
@@ -172,7 +193,7 @@ class VirtualEngine:
             bus.seq = seq = bus.seq + 1
             for tell in on_sent:
                 tell(seq, now, sender, round, peer, message, carries, length, wire_bytes or size)
-            flight = Flight(arrival, sender, peer, round, message, raw, corrupted)
+            flight = Flight(arrival, sender, peer, round, message, cargo, corrupted)
             if transport is not None:
                 self.in_flight += 1
                 transport.begin(flight, passage)
@@ -185,20 +206,20 @@ class VirtualEngine:
                 self._launch(flight, passage)
 
     def _send_to_all(
-        self, sender: int, peers: Sequence[int], round: int, carries: str, payload: int, raw: bytes
+        self, sender: int, peers: Sequence[int], round: int, carries: str, payload: int, cargo: Carried
     ) -> None:
         """One transmission that every peer hears with its own luck; its bytes are counted with the first message."""
         if not peers:
             return
-        departure = self.links[sender, peers[0]].transmitter.admit(self.env.now, len(raw))
+        departure = self.links[sender, peers[0]].transmitter.admit(self.env.now, len(cargo.raw))
         for index, peer in enumerate(peers):
             self._messages = message = self._messages + 1
             passage = self.links[sender, peer].wire.carry(*departure)
-            size = (payload, passage.wire_bytes or len(raw)) if index == 0 else (0, 0)
+            size = (payload, passage.wire_bytes or len(cargo.raw)) if index == 0 else (0, 0)
             self.bus.seq = seq = self.bus.seq + 1
             for tell in self.bus.on_sent:
                 tell(seq, self.env.now, sender, round, peer, message, carries, *size)
-            self._launch(Flight(self._arrival, sender, peer, round, message, raw, passage.corrupted), passage)
+            self._launch(Flight(self._arrival, sender, peer, round, message, cargo, passage.corrupted), passage)
 
     def _launch(self, flight: Flight, passage: Passage) -> None:
         """Let a message that is sent once meet its fate."""
@@ -217,7 +238,7 @@ class VirtualEngine:
             return
         self.fly(flight, arrives)
         for time in copies:
-            copy = Flight(self._repetition, flight.sender, flight.peer, flight.round, flight.message, flight.raw)
+            copy = Flight(self._repetition, flight.sender, flight.peer, flight.round, flight.message, flight.cargo)
             self.fly(copy, time)
 
     def fly(self, flight: Flight, until: float) -> None:
@@ -249,17 +270,17 @@ class VirtualEngine:
             bus.seq = seq = bus.seq + 1
             for tell in bus.on_delivered:
                 tell(seq, self.env._now, flight.peer, flight.round, flight.sender, flight.message)
-            port.receive(flight.raw)
+            port.receive(flight.cargo)
             if not self.in_flight:
                 self.meet()
 
     def refused(self, flight: Flight) -> None:
         """Show the receiver a frame with a flipped bit; its checksum must give it away."""
-        place = flight.message % (8 * len(flight.raw))
-        damaged = bytearray(flight.raw)
+        place = flight.message % (8 * len(flight.cargo.raw))
+        damaged = bytearray(flight.cargo.raw)
         damaged[place // 8] ^= 1 << place % 8
         try:
-            self.ports[flight.peer].receive(bytes(damaged))
+            self.ports[flight.peer].receive(Carried(bytes(damaged)))
         except FrameError:
             return
         raise SimnetError("a damaged frame passed its checksum")

@@ -13,7 +13,7 @@ import simpy
 from simpy.events import Event as SimEvent
 
 from simnet.algorithms.peer import Proposal, Work
-from simnet.engines.moments import SOLVING, Moment
+from simnet.engines.moments import SOLVING, Moment, Signal
 from simnet.learning.solver import Problem
 from simnet.learning.together import solve_together
 
@@ -21,25 +21,16 @@ BATCH = 128
 """Agents solved together: enough to share the cost of a call, few enough for their rows to stay in the cache."""
 
 
-class Job(SimEvent):
+class Job(Signal):
     """Work that an agent waits for."""
 
     def __init__(self, env: simpy.Environment, work: Work) -> None:
-        self.env = env
-        self.callbacks: Any = []
+        super().__init__(env)
         self.work = work
-        self._ok = True
 
     def __await__(self) -> Generator[SimEvent, Any, Proposal]:
         proposal: Proposal = yield self
         return proposal
-
-    def end(self, outcome: Proposal) -> None:
-        """Let the agent go on, at once."""
-        self._value = outcome
-        callbacks, self.callbacks = self.callbacks, None
-        for callback in callbacks:
-            callback(self)
 
 
 class Workshop:

@@ -92,10 +92,13 @@ class Metrics:
         self._add(event.agent, "skips")
 
     def _used(self, event: events.ValueUsed) -> None:
-        self._staleness[event.staleness] += 1
-        self._staleness_of_round.setdefault(event.round, Counter())[event.staleness] += 1
-        self._add(event.agent, "staleness_sum", event.staleness)
-        self._add(event.agent, "values_used")
+        staleness = event.staleness
+        self._staleness[staleness] += 1
+        of_round = self._staleness_of_round.get(event.round)
+        if of_round is None:
+            of_round = self._staleness_of_round[event.round] = Counter()
+        of_round[staleness] += 1
+        self._tally.used(event.agent, staleness)
 
     def _released(self, event: events.ReleaseMade) -> None:
         self._add(event.agent, "releases")

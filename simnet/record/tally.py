@@ -22,6 +22,7 @@ class Tally:
         # What every message adds to, without a look-up.
         self._messages, self._delivered, self._lost = (self._of[name] for name in ("messages", "delivered", "lost"))
         self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
+        self._staleness, self._used = self._of["staleness_sum"], self._of["values_used"]
 
     def open(self, agents: int) -> None:
         """Start from nothing with so many agents."""
@@ -54,6 +55,10 @@ class Tally:
 
     def lost(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
         self._lost[agent] += 1
+
+    def used(self, agent: int, staleness: int) -> None:
+        self._staleness[agent] += staleness
+        self._used[agent] += 1
 
     def of(self, agent: int, name: str) -> int:
         return self._of[name][agent]

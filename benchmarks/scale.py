@@ -1,0 +1,93 @@
+"""How the cost of an agent's round grows with the number of agents: 10², 10³ and 10⁴, with `--full` 10⁵ as well.
+
+    python -m benchmarks.scale
+    python -m benchmarks.scale --full     ten minutes and 6 GiB more
+
+benchmarks/scale.toml with counters and without a log, each size in a process of its own. Time is CPU seconds of all
+that happens after the imports: data, graph, calibration, links, agents and their 30 rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks.report import publish
+from simnet import Scenario
+from simnet.record.bus import Bus
+from simnet.record.metrics import Metrics
+from simnet.simulate import play
+from simnet.world import build
+
+SIZES = (100, 1_000, 10_000)
+LARGEST = 100_000
+ROWS, TEST_ROWS = 20, 1_000
+
+
+def scenario(agents: int, **changes: Any) -> Scenario:
+    """The scenario with so many agents."""
+    sizes = {"topology.agents": agents, "data.rows": ROWS * agents + TEST_ROWS, "data.train": ROWS * agents}
+    return Scenario.load(Path(__file__).with_suffix(".toml")).with_(**sizes, **changes)
+
+
+def measure(agents: int) -> dict[str, Any]:
+    """One run in this process."""
+    # The smallest network first: what is imported and computed once for all is not the agents' cost.
+    play(build(scenario(10, rounds=2)), Bus(Metrics()))
+    metrics = Metrics()
+    began = process_time()
+    with threadpool_limits(1):
+        world = build(scenario(agents))
+        built = process_time()
+        play(world, Bus(metrics))
+    ended = process_time()
+    found = metrics.summary("", None)
+    return {
+        "agents": agents,
+        "build_seconds": built - began,
+        "run_seconds": ended - built,
+        "microseconds_per_agent_round": 1e6 * (ended - began) / (agents * found["rounds"]),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "messages": found["communication"]["messages"],
+        "events": found["time"]["events"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help=f"also {LARGEST:,} agents")
+    parser.add_argument("--agents", type=int, help="measure this size in this process and print it as JSON")
+    options = parser.parse_args()
+    if options.agents:
+        print(json.dumps(measure(options.agents)))
+        return
+    rows = []
+    for agents in (*SIZES, *([LARGEST] if options.full else [])):
+        command = [sys.executable, "-m", "benchmarks.scale", "--agents", str(agents)]
+        row = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        rows.append(row)
+        print(
+            f"{agents:>8,} agents  {row['microseconds_per_agent_round']:7.1f} µs an agent-round  "
+            f"{row['build_seconds'] + row['run_seconds']:8.1f} s  {row['peak_mib']:8,.0f} MiB  "
+            f"{row['messages']:>12,} messages",
+            flush=True,
+        )
+    first = rows[0]["microseconds_per_agent_round"]
+    ratios = {
+        f"time an agent-round, {row['agents']:,} agents to {rows[0]['agents']}": row["microseconds_per_agent_round"]
+        / first
+        for row in rows[1:]
+    }
+    publish("scale", {"ratios": ratios, "sizes": rows})
+
+
+if __name__ == "__main__":
+    main()
