@@ -69,9 +69,8 @@ def study(found: dict[str, Any]) -> str:
 
 def profile(found: dict[str, Any]) -> str:
     runs = found["shares"]
-    parts = sorted(
-        {part for shares in runs.values() for part in shares}, key=lambda p: -next(iter(runs.values())).get(p, 0)
-    )
+    first = next(iter(runs.values()))
+    parts = sorted({part for shares in runs.values() for part in shares}, key=lambda part: (-first.get(part, 0), part))
     rows = [(part, *(f"{100 * shares.get(part, 0):.0f} %" for shares in runs.values())) for part in parts]
     return table(("part", *runs), rows)
 
