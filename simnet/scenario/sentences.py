@@ -47,12 +47,12 @@ def _where_instead(name: str | int, at: Path, kind: str | None, table: Table, ro
     if siblings and kind:
         return f" ({' and '.join(siblings)} {'has' if len(siblings) == 1 else 'have'} it)"
     known = list(fields(table))
-    if similar := _did_you_mean(name, known):
+    if similar := _did_you_mean(name, known, likeness=0.8):
         return similar
     elsewhere = [(*path, name) for path, _, found in walk(root) if name in fields(found)]
     if elsewhere:
         return f" (did you mean {dotted(elsewhere[0])}?)"
-    return shortened(f", choose from {', '.join(known)}", 120)
+    return _did_you_mean(name, known) or shortened(f", choose from {', '.join(known)}", 120)
 
 
 def _wrong(finding: ErrorDetails, root: Table, content: Mapping[str, Any]) -> str:
@@ -105,11 +105,11 @@ def _as_written(path: Path, content: Any) -> tuple[Path, Any, bool]:
     return path, here, True
 
 
-def _did_you_mean(given: Any, known: Iterable[str]) -> str:
+def _did_you_mean(given: Any, known: Iterable[str], likeness: float = 0.6) -> str:
     written = _plain(str(given)[:64])
     by_plain = {_plain(name): name for name in known}
     begun = [name for name in by_plain if name.startswith(written) and len(written) > 1]
-    close = difflib.get_close_matches(written, by_plain, n=1) or begun
+    close = difflib.get_close_matches(written, by_plain, n=1, cutoff=likeness) or begun
     return f" (did you mean {key(by_plain[close[0]])}?)" if close else ""
 
 

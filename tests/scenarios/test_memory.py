@@ -19,8 +19,9 @@ WORLD = {
         "link": {"latency": {"kind": "lognormal", "median": 0.04, "sigma": 0.5}, "loss": 0.1},
     },
 }
-ROW = 2000
-"""Bytes that one more round may cost: its row of rounds.csv, some thirty numbers, is kept until the end."""
+ROW = 4000
+"""Bytes that one more round may cost: its row of rounds.csv, some thirty numbers, is kept until the end. The events
+of a round would take several times as many."""
 
 
 class Nowhere(io.RawIOBase):
