@@ -42,6 +42,7 @@ docs: .venv/installed-dev
 	$(BIN)/python analysis/fill_readme.py
 	$(BIN)/python -m simnet.scenario.reference > docs/scenario.md
 	$(BIN)/python -m simnet.record.reference > docs/events.md
+	$(BIN)/python -m simnet.scenario.catalogue > simnet/catalogue.json
 
 figure: .venv/installed
 	$(BIN)/python -m analysis.error_and_bytes scenarios/quickstart.toml --output docs/quickstart.png

@@ -6,6 +6,7 @@ A user's mistake is one sentence on stderr and exit code 2; Ctrl-C is exit code 
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from pathlib import Path
@@ -185,10 +186,10 @@ def report(
 @app.command(name="list")
 def list_() -> None:
     """Every algorithm, topology, link model, pacing and codec."""
-    from simnet.scenario.catalogue import catalogue
     from simnet.terminal import catalogue_tables, show
 
-    show(*catalogue_tables(catalogue()))
+    stored = Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8")
+    show(*catalogue_tables(json.loads(stored)))
 
 
 @app.command()

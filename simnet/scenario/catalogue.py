@@ -1,6 +1,14 @@
-"""`simnet list`: everything that can be chosen in a scenario, with one line each, read off the models."""
+"""Everything that can be chosen in a scenario, with one line each, read off the models.
+
+    python -m simnet.scenario.catalogue > simnet/catalogue.json
+
+`simnet list` shows the stored file: to read off the models it would have to build them all first, and its user would
+wait twice as long.
+"""
 
 from __future__ import annotations
+
+import json
 
 from pydantic import BaseModel
 
@@ -35,3 +43,7 @@ def _alternatives(model: type[BaseModel], field: str) -> dict[str, str]:
 
 def _line(model: type[BaseModel]) -> str:
     return (model.__doc__ or "").strip().splitlines()[0]
+
+
+if __name__ == "__main__":
+    print(json.dumps(catalogue(), indent=2, ensure_ascii=False))
