@@ -49,6 +49,7 @@ def _is_regular(problem: Problem) -> bool:
     return (
         problem.start is solver.theta
         and isinstance(metric, DenseMetric)
+        and not solver.objective.sparse  # such matrices do not stack
         and not math.isinf(solver.age)
         and metric.fits(solver.objective.regulariser + problem.quadratic)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +72,23 @@ def test_a_solution_meets_its_tolerance_and_cannot_be_changed_by_its_readers():
         assert np.linalg.norm(gradient) <= 1.01e-8
         with pytest.raises(ValueError, match="read-only"):
             solution.theta[0] = 0.0
+
+
+def test_sparse_rows_do_not_stack_and_are_solved_one_by_one():
+    solutions = []
+    for together_or_not in (solve_together, lambda found: [problem.solve() for problem in found]):
+        rng = np.random.default_rng(3)
+        crowd = []
+        for _ in range(6):
+            X = sp.csr_array(rng.random((300, 105)) * (rng.random((300, 105)) < 0.1) / 105)
+            crowd.append(Solver(LocalObjective(X, np.sign(rng.standard_normal(300)), LOSSES["logistic"], 0.001)))
+        assert all(solver.objective.sparse for solver in crowd)
+        linear = rng.standard_normal((6, 105))
+        for _ in range(3):
+            found = together_or_not(problems(crowd, linear, 1.2, 1e-8))
+            linear = linear + 0.1
+        solutions.append([solution.theta.tobytes() for solution in found])
+    assert solutions[0] == solutions[1]
 
 
 def test_problems_of_several_shapes_come_back_in_their_order():
