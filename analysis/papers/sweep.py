@@ -60,19 +60,19 @@ def trimmed(content: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return found, absent
 
 
-def run(name: str, out: Path, workers: int | None) -> bool:
-    """Do what is missing of one study; False when none of its data is here."""
+def run(name: str, out: Path, workers: int | None) -> int:
+    """Do what is missing of one study, if any of its data is here; how many runs failed."""
     content, absent = trimmed(tomllib.loads((STUDIES / f"{name}.toml").read_text(encoding="utf-8")))
     for source in absent:
         print(f"{name}: {source} is left out, there is no such file here or in SIMNET_DATA")
     if any(table.get("data") in ([], {"source": []}) for table in (content.get("grid", {}), *content.get("zip", []))):
-        return False
+        return 0
     agenda = studies.agenda(Study.of(content, folder=STUDIES), out)
     print(f"{name}: {len(agenda.todo)} of {len(agenda.runs)} runs to do", flush=True)
     failures = studies.sweep(agenda, studies.executor(workers)).failures
     for row in failures.to_dicts():
         print(f"{name}: a run failed: {row['error']}")
-    return True
+    return failures.height
 
 
 def main() -> None:
@@ -84,8 +84,9 @@ def main() -> None:
     for name in options.names:
         if name not in names():
             sys.exit(f"{name}: no such study, choose from {', '.join(names())}")
-    for name in options.names or names():
-        run(name, options.out, options.workers)
+    failed = sum(run(name, options.out, options.workers) for name in options.names or names())
+    if failed:
+        sys.exit(f"{failed} runs failed: no figure is drawn from what is left of them")
 
 
 if __name__ == "__main__":
