@@ -33,7 +33,7 @@ format: .venv/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# What is fast, side by side with its peers, in under ten minutes; docs/performance.md is filled from what it finds.
+# What is fast, side by side with its peers; docs/performance.md is filled from what it finds.
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.page
