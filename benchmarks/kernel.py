@@ -26,8 +26,9 @@ import simpy
 
 from benchmarks.report import publish
 from simnet import Scenario, wiring
+from simnet.engines.flight import Carried
 from simnet.engines.moments import NEW_WORK, Moment
-from simnet.engines.virtual import Carried, VirtualEngine
+from simnet.engines.virtual import VirtualEngine
 from simnet.network import frame
 from simnet.network.latency import Uniform
 from simnet.network.loss import Bernoulli

@@ -12,8 +12,9 @@ from typing import Literal
 
 import numpy as np
 
+from simnet.engines.flight import Receiver
 from simnet.engines.moments import at
-from simnet.engines.virtual import Receiver, VirtualEngine
+from simnet.engines.virtual import VirtualEngine
 from simnet.record import events
 
 Kind = Literal["crash", "link-down", "partition", "straggler"]

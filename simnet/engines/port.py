@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from simnet.agents.neighbourhood import Neighbourhood
 from simnet.agents.port import never
 from simnet.algorithms.peer import Known, Parts, Peer, Proposal, Vector
+from simnet.engines.flight import Carried
 from simnet.engines.moments import NEW_WORK, ROUND_END, Moment, Signal
-from simnet.engines.virtual import Carried, VirtualEngine
+from simnet.engines.virtual import VirtualEngine
 from simnet.network import frame
 from simnet.network.inbox import Inbox
 from simnet.network.payload import Writer

@@ -7,8 +7,9 @@ comes too late to count.
 
 from __future__ import annotations
 
+from simnet.engines.flight import Flight
 from simnet.engines.moments import at
-from simnet.engines.virtual import Flight, VirtualEngine
+from simnet.engines.virtual import VirtualEngine
 from simnet.network import frame
 from simnet.network.wire import Passage
 from simnet.record import events

@@ -1,0 +1,83 @@
+"""A message on its way, and who deals with it: receivers, and what sees a message through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
+import msgspec
+
+from simnet.algorithms.peer import Parts
+from simnet.network import frame
+from simnet.network.inbox import Inbox
+from simnet.network.wire import Passage
+
+
+class Receiver(Protocol):
+    """One agent as the engine and its faults see it."""
+
+    agent: int
+    inbox: Inbox | None
+    down: int
+    """how many faults keep it down"""
+    done: bool
+    """all rounds are finished"""
+    gone: bool
+    """down for good"""
+    slowness: float
+    """how many times longer its work takes"""
+
+    def fall(self, *, lost: bool) -> None:
+        """One reason more to be down."""
+        ...
+
+    def rise(self) -> None:
+        """One reason less to be down."""
+        ...
+
+    def receive(self, cargo: Carried) -> None:
+        """Take in a frame; a FrameError if it is damaged."""
+        ...
+
+
+class Transport(Protocol):
+    """What sees a message through that is not simply sent once."""
+
+    def begin(self, flight: Flight, passage: Passage) -> None:
+        """See a new message through, whose first transmission is this passage."""
+        ...
+
+    def acknowledged(self, sender: int, peer: int, round: int) -> None:
+        """An acknowledgement of `sender`'s message has come back from `peer`."""
+        ...
+
+
+Ending = tuple[Callable[["Flight"], None]]
+"""What is called when a flight ends."""
+
+
+class Carried(msgspec.Struct):
+    """A frame that is carried to one or several receivers; whoever opens it first unpacks it for all."""
+
+    raw: bytes
+    opened: frame.Frame | None = None
+    parts: Parts | None = None
+
+
+class Flight(msgspec.Struct):
+    """A message on its way, and at the same time the SimPy event of its end: a run makes millions of them.
+
+    SimPy asks of an event its `callbacks`, which it takes away before it calls them, and whether it is `_ok`.
+    """
+
+    _ok: ClassVar[bool] = True
+
+    callbacks: Ending | None
+    sender: int
+    peer: int
+    round: int
+    message: int
+    cargo: Carried
+    corrupted: bool = False
+    taken: bool = False
+    """it is in the receiver's own queue"""
