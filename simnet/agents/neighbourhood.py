@@ -20,7 +20,7 @@ class Neighbourhood:
         self.peers = tuple(peers)
         self._aligned = aligned
         self._now = {peer: Known(peer, 0, initial) for peer in peers}
-        self._ahead: dict[int, dict[int, Parts]] = {peer: {} for peer in peers}
+        self._ahead: dict[int, dict[int, Parts]] = {peer: {} for peer in peers} if aligned else {}
         self._heard = dict.fromkeys(peers, 0)
         self._round = 0
         self._unread: set[int] = set()
@@ -58,7 +58,7 @@ class Neighbourhood:
     @property
     def known(self) -> list[Known]:
         """What is known now, neighbour by neighbour."""
-        return [self._now[peer] for peer in self.peers]
+        return list(self._now.values())
 
     def read(self) -> list[Known]:
         """What is known now, for use: from here on it is old news."""
@@ -67,7 +67,11 @@ class Neighbourhood:
 
     def _take(self, peer: int, round: int, parts: Parts) -> None:
         """The newest value, with what it replaces if that has not been read; what it leaves unsaid is as before."""
-        if isinstance(parts, Partial):
-            parts = parts.onto(self._now[peer].parts)
-        self._now[peer] = Known(peer, round, parts, self._now[peer] if peer in self._unread else None)
-        self._unread.add(peer)
+        last = self._now[peer]
+        if type(parts) is Partial:
+            parts = parts.onto(last.parts)
+        if peer in self._unread:
+            self._now[peer] = Known(peer, round, parts, last)
+        else:
+            self._now[peer] = Known(peer, round, parts)
+            self._unread.add(peer)

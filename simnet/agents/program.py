@@ -52,7 +52,7 @@ async def run_agent(
             sent = None
         known = neighbourhood.read()
         for value in known:
-            port.emit(events.ValueUsed(me, t, value.peer, max(0, t - value.round)))
+            port.emit(events.ValueUsed(me, t, value.peer, t - value.round if t > value.round else 0))
         peer.absorb(t, sent, known)
         port.emit(events.DualUpdated(me, t))
         port.finished(t, peer.theta, peer.dual)

@@ -16,9 +16,9 @@ neighbour something of its own (`simnet.algorithms.duals`).
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, overload, runtime_checkable
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -29,8 +29,7 @@ Vector = npt.NDArray[np.float64]
 Parts = tuple[Vector, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """A neighbour's value and the round that the neighbour released it in; round 0 is the common start.
 
     `before` is the value that this one replaced, if nobody had used it yet.
@@ -51,16 +50,14 @@ class Known:
         return found[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(msgspec.Struct, frozen=True):
     """The outcome of a sparse vector test; `query` is secret."""
 
     passed: bool
     query: float
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(msgspec.Struct, frozen=True):
     """What an agent would do this round.
 
     `release` is None when the round is skipped, and `skipped` says why. `charges` are written to the ledger before

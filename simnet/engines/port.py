@@ -58,21 +58,21 @@ class VirtualPort:
 
     @property
     def now(self) -> float:
-        return float(self._engine.env.now)
+        return float(self._engine.env._now)
 
     async def propose(self, peer: Peer, round: int) -> Proposal:
         work = peer.propose(round)
         return work if isinstance(work, Proposal) else await self._engine.workshop.see_through(work)
 
     async def compute(self, gradients: int) -> None:
-        work = self._work_time(gradients) * self.slowness
-        end, downtime = self.now + work, self._downtime
-        await Moment(self._engine.env, end, NEW_WORK)
+        env, downtime = self._engine.env, self._downtime
+        end = env._now + self._work_time(gradients) * self.slowness
+        await Moment(env, end, NEW_WORK)
         while self.down or self._downtime > downtime:
             if self._restart is not None:
                 await self._restart
             end, downtime = end + self._downtime - downtime, self._downtime
-            await Moment(self._engine.env, end, NEW_WORK)
+            await Moment(env, end, NEW_WORK)
 
     def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
         return self._writer.model(model, accompany)

@@ -77,12 +77,10 @@ class Codec(ABC):
         """The payload for these vectors. What is beyond the range of the codec, infinity included, becomes its end."""
         if len(parts) > MOST_PARTS:
             raise FrameError(f"a payload holds at most {MOST_PARTS} parts, not {len(parts)}")
-        pieces = [pack(f"<B{len(parts)}I", len(parts), *map(len, parts))]
+        pieces = [pack(f"<B{len(parts)}I", len(parts), *[len(part) for part in parts])]
         for index, part in enumerate(parts):
             if len(part) > LONGEST:
                 raise FrameError(f"part {index} has {len(part)} entries, a payload holds at most {LONGEST} a part")
-            if np.count_nonzero(np.isnan(part)):
-                raise FrameError(f"part {index} holds NaN, which is no value to send: the computation before it failed")
             pieces.append(self.write(index, part))
         return b"".join(pieces)
 
@@ -108,7 +106,7 @@ class Codec(ABC):
 
     @abstractmethod
     def write(self, index: int, part: Vector) -> bytes:
-        """The bytes of one part, which is the one with this index."""
+        """The bytes of one part, which is the one with this index; it must not hold NaN."""
 
     @abstractmethod
     def read(self, source: Reader, length: int) -> Vector:
@@ -128,12 +126,15 @@ class Floats(Codec):
         self._greatest = float(np.finfo(dtype).max)
 
     def write(self, index: int, part: Vector) -> bytes:
-        # Clamped first: a cast would make infinities of what is too large.
-        return part.clip(-self._greatest, self._greatest).astype(self._dtype).tobytes()
+        if not np.maximum.reduce(np.abs(part), initial=0.0) <= self._greatest:
+            _refuse_nan(index, part)
+            # Clamped first: a cast would make infinities of what is too large.
+            part = part.clip(-self._greatest, self._greatest)
+        return part.astype(self._dtype, copy=False).tobytes()
 
     def read(self, source: Reader, length: int) -> Vector:
         part = source.take(self._dtype, length).astype(np.float64)
-        if np.count_nonzero(np.isfinite(part)) < length:
+        if not np.logical_and.reduce(np.isfinite(part)):
             raise FrameError("a payload holds a number that is not finite, which no sender encodes")
         return part
 
@@ -153,6 +154,7 @@ class Int8(Codec):
         self._rng = rng
 
     def write(self, index: int, part: Vector) -> bytes:
+        _refuse_nan(index, part)
         part = np.clip(part, -FARTHEST, FARTHEST)
         uniforms = self._rng.random(len(part))
         scale = np.abs(part).max(initial=0.0) / 127
@@ -205,6 +207,7 @@ class TopK(Codec):
         return Partial(super().decode(payload, longest))
 
     def write(self, index: int, part: Vector) -> bytes:
+        _refuse_nan(index, part)
         told = self._told.get(index)
         if told is None or len(told.held) != len(part):
             told = self._told[index] = _Told(len(part))
@@ -248,6 +251,11 @@ class _Told:
         places = np.sort(np.argsort(-moved, kind="stable")[:count])
         self._last[places] = self._entries
         return places
+
+
+def _refuse_nan(index: int, part: Vector) -> None:
+    if np.isnan(part).any():
+        raise FrameError(f"part {index} holds NaN, which is no value to send: the computation before it failed")
 
 
 def _places(length: int) -> np.dtype[Any]:

@@ -18,10 +18,11 @@ The checksum finds every single flipped bit and every burst of up to 32 bits; of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
 from zlib import crc32
+
+import msgspec
 
 from simnet.errors import FrameError
 
@@ -52,8 +53,7 @@ class Kind(IntEnum):
 _LABELS = {kind: kind.name.lower() for kind in Kind}
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """A frame that passed all checks."""
 
     kind: Kind

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from simnet.errors import BudgetError, LogError
@@ -34,6 +34,18 @@ class Charge:
     parameters: tuple[tuple[str, float], ...]
     kind: Kind = "release"
     times: int = 1
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # A charge is looked up again and again, and its numbers are many.
+        return hash((self.mechanism, self.parameters, self.kind, self.times))
+
+    def __reduce__(self) -> tuple[type[Charge], tuple[object, ...]]:
+        # Without the hash: it is another one in another process.
+        return Charge, (self.mechanism, self.parameters, self.kind, self.times)
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, float], kind: Kind = "release", times: int = 1) -> Charge:
@@ -105,6 +117,12 @@ def network(accounts: Iterable[Account]) -> Account:
     )
 
 
+def network_of(ledgers: Iterable[Ledger]) -> Account:
+    """The guarantee of a network whose agents have these ledgers, all at one δ."""
+    # Agents that made the same charges share a state: thousands are told apart without looking at a number.
+    return network(ledger.account() for ledger in {ledger.state: ledger for ledger in ledgers}.values())
+
+
 def parts(charges: Iterable[Charge], delta: float) -> tuple[tuple[str, int, float | None], ...]:
     """Each mechanism on its own: theorem, how often it counts, and the proven ε if there were nothing else."""
     return tuple(
@@ -123,25 +141,26 @@ class Ledger:
         self.delta = delta
         self.budget = budget
         self.basis: Basis = basis
-        self._state = _NOTHING
+        self.state = _NOTHING
+        """What has been spent: one object for all who made the same charges in the same order."""
 
     def account(self) -> Account:
         """What has been spent so far."""
-        return self._state.account(self.delta)
+        return self.state.account(self.delta)
 
     def would_exceed(self, *charges: Charge) -> bool:
         """Would these charges, made together, go over the budget?"""
-        return self._exceeds(_after_all(self._state, charges))
+        return self._exceeds(_after_all(self.state, charges))
 
     def spend(self, *charges: Charge) -> None:
         """Make these charges, all or none; a ledger never goes over its budget."""
-        state = _after_all(self._state, charges)
+        state = _after_all(self.state, charges)
         if self._exceeds(state):
             raise BudgetError(
                 f"these charges would go over the budget of ε = {self.budget:g} at δ = {self.delta:g}; "
                 "ask would_exceed first and release nothing more"
             )
-        self._state = state
+        self.state = state
 
     def _exceeds(self, state: _Spending) -> bool:
         if math.isinf(self.budget):

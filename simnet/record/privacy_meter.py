@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from simnet.privacy.ledger import Account, Charge, Ledger, network
+from functools import lru_cache
+
+from simnet.privacy.ledger import Account, Charge, Kind, Ledger, network, network_of
 from simnet.record.events import PrivacySpent
 
 HUB = 0
@@ -18,7 +20,7 @@ class PrivacyMeter:
 
     def spend(self, event: PrivacySpent) -> None:
         """Enter a charge."""
-        charge = Charge.of(event.mechanism, event.parameters, event.spent_on, event.times)
+        charge = _checked(event.mechanism, event.spent_on, event.times, *event.parameters.items())
         self._ledgers[event.agent].spend(charge)
         if event.mechanism == "trusted-upload":
             self._entrusted.add(event.agent)
@@ -30,4 +32,10 @@ class PrivacyMeter:
 
     def network(self) -> Account:
         """What the network has spent: one row lives at one agent, so the worst agent counts."""
-        return network(ledger.account() for ledger in self._ledgers)
+        return network_of(self._ledgers)
+
+
+@lru_cache(maxsize=1 << 12)
+def _checked(name: str, kind: Kind, times: int, *parameters: tuple[str, float]) -> Charge:
+    """A charge; agents make the same ones over and over, and each is checked once."""
+    return Charge.of(name, dict(parameters), kind, times)
