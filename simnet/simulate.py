@@ -18,6 +18,7 @@ from simnet.agents.reports import after_reports
 from simnet.algorithms.build import build_peers
 from simnet.algorithms.peer import Peer
 from simnet.algorithms.schedules import Schedule
+from simnet.collector import resting
 from simnet.engines.faults import Faults
 from simnet.engines.scoreboard import Scoreboard
 from simnet.errors import ScenarioError
@@ -130,6 +131,7 @@ def record(
     return metrics, writer.digest, perf_counter() - started
 
 
+@resting()
 def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
     scenario, graph = built.scenario, built.graph

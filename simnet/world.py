@@ -15,6 +15,7 @@ import numpy as np
 from simnet.algorithms.dp_admm import HUB
 from simnet.algorithms.plans import Budgeting, budgeting
 from simnet.algorithms.standing import Standing
+from simnet.collector import resting
 from simnet.errors import DataError, ScenarioError
 from simnet.learning import adult, files, generated, partition, prepare
 from simnet.learning.datasets import Dataset, Matrix
@@ -51,6 +52,7 @@ class World:
         return len(self.standings)
 
 
+@resting()
 def build(scenario: Scenario) -> World:
     """Load the data, draw the graph, calibrate the noise."""
     edges = graph(scenario)
