@@ -50,7 +50,7 @@ class AdmmPeer:
         return (np.zeros(self.objective.features),)
 
     def propose(self, t: int) -> Proposal | Work:
-        solution = yield from self.minimiser()
+        solution = yield from self.minimiser(self.linear())
         return Proposal((solution.theta,), solution.gradients, solution.gradient_norm, (UNPROTECTED,))
 
     def settled(self, *, accepted: bool) -> None:
@@ -81,15 +81,17 @@ class AdmmPeer:
     def retell(self, last: Known) -> Parts:
         return self.duals.retell(last)
 
-    def minimise(self, perturbation: Vector | None = None) -> Solution:
-        """The local problem's approximate minimiser, with `perturbation`·θ added to the objective."""
-        return alone(self.minimiser(perturbation))
+    def linear(self) -> Vector:
+        """The linear term of this round's local problem."""
+        return self.duals.linear(self.theta, self.eta)
 
-    def minimiser(self, perturbation: Vector | None = None) -> Solving[Solution]:
-        """The same, with the problem for somebody else to solve."""
-        linear = self.duals.linear(self.theta, self.eta)
-        if perturbation is not None:
-            linear += perturbation
-        solution = yield Problem(self._solver, linear, 2 * self.eta * self.degree, self._start, self.tolerance)
+    def minimise(self) -> Solution:
+        """The local problem's approximate minimiser."""
+        return alone(self.minimiser(self.linear()))
+
+    def minimiser(self, linear: Vector) -> Solving[Solution]:
+        """That of the problem with another linear term, for somebody else to solve."""
+        quadratic = 2 * self.eta * self.degree
+        solution: Solution = yield Problem(self._solver, linear, quadratic, self._start, self.tolerance)
         self._start = solution.theta
         return solution

@@ -76,14 +76,13 @@ class NodeDuals(Duals):
         self._known_sum: Vector = np.zeros(features)
 
     def linear(self, model: Vector, eta: float) -> Vector:
-        return 2 * self.dual - eta * (self._degree * model + self._known_sum)
+        return (self.dual + self.dual) - eta * (self._degree * model + self._known_sum)
 
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
-        total: Vector = np.zeros_like(model)
+        self._known_sum = total = np.zeros(len(model))
         for value in known:
             total += value.parts[0]
-        self._known_sum = total
-        self.dual = self.dual + (self._step(t) / 2) * (self._degree * model - self._known_sum)
+        self.dual = self.dual + (self._step(t) / 2) * (self._degree * model - total)
 
 
 AVERAGED = 3

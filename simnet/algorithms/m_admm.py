@@ -59,7 +59,7 @@ class MAdmmPeer(ScheduledPeer):
         plan = self.schedule.rounds[t - 1]
         noise, output = self.schedule.draw(plan, self.rng, self.objective.features)
         self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
-        solution = yield from self.minimiser(2 * self.eta * self.degree * noise)
+        solution = yield from self.minimiser(self.linear() + 2 * self.eta * self.degree * noise)
         return Proposal((solution.theta + output,), solution.gradients, solution.gradient_norm, (plan.charge,))
 
 
@@ -70,5 +70,5 @@ class PvpPeer(ScheduledPeer):
         plan = self.schedule.rounds[t - 1]
         noise, _ = self.schedule.draw(plan, self.rng, self.objective.features)
         self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
-        solution = yield from self.minimiser()
+        solution = yield from self.minimiser(self.linear())
         return Proposal((solution.theta + noise,), solution.gradients, solution.gradient_norm, (plan.charge,))

@@ -43,6 +43,6 @@ class PdmlPeer(AdmmPeer):
 
     def propose(self, t: int) -> Proposal | Work:
         plan = self.schedule.rounds[t - 1]
-        solution = yield from self.minimiser(self.tilt)
+        solution = yield from self.minimiser(self.linear() + self.tilt)
         release = solution.theta + gaussian(self.rng, plan.scale, self.objective.features)
         return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))

@@ -6,8 +6,8 @@ network and no log. The agent program drives it, one round after another:
     proposal = peer.propose(t)              solve, perhaps test, perhaps perturb
     peer.absorb(t, sent, known)             dual update, with what was really sent and what is known of the neighbours
 
-A peer need not solve its local problems itself. It may yield them one by one and be sent the solutions (`Work`), so
-that an engine can solve those of many agents at once; `alone` solves them on the spot.
+A peer need not compute everything itself. It may yield local problems and measurements one by one and be sent the
+answers (`Work`), so that an engine can answer those of many agents at once; `alone` answers them on the spot.
 
 A message carries `Parts`: a tuple of vectors whose first is the model; duals that survive loss add more, or send each
 neighbour something of its own (`simnet.algorithms.duals`).
@@ -22,7 +22,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from simnet.learning.solver import Problem, Solution
+from simnet.learning.measure import Measurement
+from simnet.learning.solver import Problem
 from simnet.privacy.ledger import Charge
 
 Vector = npt.NDArray[np.float64]
@@ -73,8 +74,10 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 Found = TypeVar("Found")
-Solving = Generator[Problem, Solution, Found]
-"""A computation that yields the problems that it needs solved and is sent their solutions."""
+Request = Problem | Measurement
+"""What a computation may leave to somebody else: its answer is a `Solution` or a number."""
+Solving = Generator[Request, Any, Found]
+"""A computation that yields requests and is sent the answers."""
 Work = Solving[Proposal]
 
 
@@ -83,13 +86,13 @@ def alone(work: Proposal | Work) -> Proposal: ...
 @overload
 def alone(work: Solving[Found]) -> Found: ...
 def alone(work: Any) -> Any:
-    """The outcome of a computation whose problems, if it has any, are solved one by one."""
+    """The outcome of a computation whose requests, if it has any, are answered one by one."""
     if isinstance(work, Proposal):
         return work
     try:
-        problem = next(work)
+        request = next(work)
         while True:
-            problem = work.send(problem.solve())
+            request = work.send(request.answer())
     except StopIteration as end:
         return end.value
 

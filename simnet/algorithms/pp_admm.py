@@ -20,7 +20,6 @@ from simnet.algorithms.duals import Duals
 from simnet.algorithms.peer import Proposal, Vector, Work
 from simnet.learning.objective import LocalObjective
 from simnet.privacy.ledger import Charge
-from simnet.privacy.noise import gaussian
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,14 @@ class Perturbation:
     rng: np.random.Generator
     charge: Charge
 
-    def draw(self, features: int) -> tuple[Vector, Vector]:
-        """b1 and b2. Both are drawn in every round, used or not, so that a skip shifts no later draw."""
-        both = gaussian(self.rng, 1.0, 2 * features)
-        return self.sigma1 * both[:features], self.sigma2 * both[features:]
+    def draw(self, features: int) -> Vector:
+        """What b1 and b2 are made of. It is drawn in every round, used or not, so that a skip shifts no later draw."""
+        return self.rng.standard_normal(2 * features)
+
+    def scaled(self, drawn: Vector) -> tuple[Vector, Vector]:
+        """b1 and b2."""
+        features = len(drawn) // 2
+        return self.sigma1 * drawn[:features], self.sigma2 * drawn[features:]
 
 
 class PpAdmmPeer(AdmmPeer):
@@ -55,6 +58,6 @@ class PpAdmmPeer(AdmmPeer):
         self.perturbation = perturbation
 
     def propose(self, t: int) -> Proposal | Work:
-        b1, b2 = self.perturbation.draw(self.objective.features)
-        solution = yield from self.minimiser(b1)
+        b1, b2 = self.perturbation.scaled(self.perturbation.draw(self.objective.features))
+        solution = yield from self.minimiser(self.linear() + b1)
         return Proposal((solution.theta + b2,), solution.gradients, solution.gradient_norm, (self.perturbation.charge,))

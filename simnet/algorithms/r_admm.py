@@ -67,11 +67,11 @@ class RAdmmPeer(ScheduledPeer):
         plan = self.schedule.rounds[k]
         noise, output = self.schedule.draw(plan, self.rng, self.objective.features)
         self.tolerance = plan.tolerance
-        self._linear = self.duals.linear(self.theta, self.eta)
-        solution = yield from self.minimiser(noise)
+        self._linear = self.linear()
+        solution = yield from self.minimiser(self._linear + noise)
         return Proposal((solution.theta + output,), solution.gradients, solution.gradient_norm, (plan.charge,))
 
     def _recycle(self, gamma: float) -> Proposal:
         quadratic = 2 * self.eta * self.degree
-        slope = self._recycled + self.duals.linear(self.theta, self.eta) + quadratic * self.theta
+        slope = self._recycled + self.linear() + quadratic * self.theta
         return Proposal((self.theta - slope / (quadratic + gamma),), 0, 0.0, (RECYCLED,))

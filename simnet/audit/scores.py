@@ -27,7 +27,7 @@ from simnet.algorithms.dp_admm import HubPeer, LeafPeer
 from simnet.algorithms.ipp_admm import IppAdmmPeer
 from simnet.algorithms.m_admm import MAdmmPeer, PvpPeer, ScheduledPeer
 from simnet.algorithms.pdml import PdmlPeer
-from simnet.algorithms.peer import Peer, Vector
+from simnet.algorithms.peer import Peer, Vector, alone
 from simnet.algorithms.pp_admm import PpAdmmPeer
 from simnet.algorithms.r_admm import RAdmmPeer
 from simnet.audit.outcomes import TestOutcomes
@@ -112,7 +112,7 @@ def score_tests(shadows: Sequence[Peer], rounds: Sequence[Round], test: SvtPlan,
     for each in rounds:
         for shadow, outcome in zip(shadows, outcomes, strict=True):
             assert isinstance(shadow, IppAdmmPeer)
-            outcome.note(shadow.improvement(shadow.minimise().theta), passed=each.sent is not None)
+            outcome.note(alone(shadow.improvement(shadow.minimise().theta)), passed=each.sent is not None)
             shadow.absorb(each.t, None, each.known)
         if each.sent is not None:
             break
@@ -245,4 +245,4 @@ def _note(outcome: TestOutcomes, peer: Peer, each: Round) -> None:
         return
     seen = outcome.plan.shared_noise and each.sent is not None
     tested = each.sent[0] if seen and each.sent is not None else peer.minimise().theta
-    outcome.note(peer.improvement(tested), passed=each.sent is not None)
+    outcome.note(alone(peer.improvement(tested)), passed=each.sent is not None)

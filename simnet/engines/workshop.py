@@ -6,7 +6,7 @@ those that it is solved with (`simnet.learning.together`): the workshop changes 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 import simpy
@@ -14,11 +14,13 @@ from simpy.events import Event as SimEvent
 
 from simnet.algorithms.peer import Proposal, Work
 from simnet.engines.moments import SOLVING, Moment, Signal
+from simnet.learning.measure import Measurement, measure_together
 from simnet.learning.solver import Problem
+from simnet.learning.stacks import Stacks
 from simnet.learning.together import solve_together
 
 BATCH = 128
-"""Agents solved together: enough to share the cost of a call, few enough for their rows to stay in the cache."""
+"""Agents seen through together: enough to share the cost of a call, few enough for their rows to stay in the cache."""
 
 
 class Job(Signal):
@@ -39,6 +41,7 @@ class Workshop:
     def __init__(self, env: simpy.Environment) -> None:
         self._env = env
         self._jobs: list[Job] = []
+        self._stacks = Stacks()
 
     def see_through(self, work: Work) -> Job:
         """Take on an agent's work; what to wait for."""
@@ -52,26 +55,35 @@ class Workshop:
         jobs, self._jobs = self._jobs, []
         for first in range(0, len(jobs), BATCH):
             batch = jobs[first : first + BATCH]
-            for job, outcome in zip(batch, see_through([job.work for job in batch]), strict=True):
+            for job, outcome in zip(batch, see_through([job.work for job in batch], self._stacks), strict=True):
                 job.end(outcome)
 
 
-def see_through(works: Sequence[Work]) -> list[Proposal]:
-    """The outcome of each work, in order; in each turn the problems of all are solved together."""
-    outcomes: dict[int, Proposal] = {}
-    waiting: dict[int, Problem] = {}
+def see_through(works: Sequence[Work], stacks: Stacks) -> list[Proposal]:
+    """The outcome of each work, in order; the requests of all are answered together.
 
-    def go_on(index: int, solution: Any) -> None:
-        try:
-            waiting[index] = works[index].send(solution)
-        except StopIteration as end:
-            outcomes[index] = end.value
+    Measurements come first: so all who have a problem, before one or after, meet when problems are solved.
+    """
+    outcomes: list[Any] = [None] * len(works)
+    problems: dict[int, Problem] = {}
+    measurements: dict[int, Measurement] = {}
 
-    for index in range(len(works)):
-        go_on(index, None)
-    while waiting:
-        places, problems = list(waiting), list(waiting.values())
-        waiting.clear()
-        for index, solution in zip(places, solve_together(problems), strict=True):
-            go_on(index, solution)
-    return [outcomes[index] for index in range(len(works))]
+    def go_on(places: Iterable[int], answers: Iterable[Any]) -> None:
+        for place, answer in zip(places, answers, strict=True):
+            try:
+                request = works[place].send(answer)
+            except StopIteration as end:
+                outcomes[place] = end.value
+            else:
+                waiting: dict[int, Any] = measurements if isinstance(request, Measurement) else problems
+                waiting[place] = request
+
+    go_on(range(len(works)), outcomes)
+    while problems or measurements:
+        if measurements:
+            asked, measurements = measurements, {}
+            go_on(asked, measure_together(list(asked.values()), stacks))
+        else:
+            due, problems = problems, {}
+            go_on(due, solve_together(list(due.values()), stacks))
+    return outcomes

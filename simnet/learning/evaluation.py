@@ -11,12 +11,14 @@ import numpy.typing as npt
 from simnet.errors import DataError
 from simnet.learning.datasets import Matrix
 from simnet.learning.losses import Vector
+from simnet.learning.measure import Measurement, measure_together
 from simnet.learning.objective import LocalObjective, fold_labels
+from simnet.learning.stacks import Stacks
 
 Models = npt.NDArray[np.float64]
 """One agent's vector a row."""
 
-_CHUNK = 4_000_000  # scores held at a time, 32 MB
+_CHUNK = 2**18  # scores held at a time: 2 MB, and they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,18 +52,19 @@ class Evaluator:
         self._test = fold_labels(test_X, test_y)
         self._last: Models = np.full((len(parts), test_X.shape[1]), np.nan)
         self._losses, self._errors = np.zeros(len(parts)), np.zeros(len(parts))
+        self._weights = np.array([part.weight for part in parts])
+        self._regularisers = np.array([part.regulariser for part in parts])
+        self._stacks = Stacks()
 
     def evaluate(self, thetas: Models, duals: Models | None = None) -> Evaluation:
         """All measures, for one model an agent."""
         losses, errors = self._figures(thetas)
-        weights = np.array([part.weight for part in self._parts])
-        regularisers = np.array([part.regulariser for part in self._parts])
         norms = np.einsum("nd,nd->n", thetas, thetas)
         apart = thetas - thetas.mean(axis=0)
         return Evaluation(
             train_loss=float(losses.mean()),
             test_error=float(errors.mean()),
-            objective=float((weights * losses + regularisers / 2 * norms).mean()),
+            objective=float((self._weights * losses + self._regularisers / 2 * norms).mean()),
             consensus=float(np.sqrt(np.einsum("nd,nd->n", apart, apart).mean())),
             dual_drift=0.0 if duals is None else float(np.linalg.norm(duals.sum(axis=0))),
             agent_train_loss=losses,
@@ -73,10 +76,13 @@ class Evaluator:
         if thetas.shape != self._last.shape:
             raise DataError(f"{len(self._last)} agents need as many models, not an array of shape {thetas.shape}")
         moved = np.flatnonzero((thetas != self._last).any(axis=1))
-        for agent in moved.tolist():
-            self._losses[agent] = self._parts[agent].row_losses(thetas[agent]).mean()
-        self._errors[moved] = self.test_errors(thetas[moved])
-        self._last[moved] = thetas[moved]
+        models = thetas[moved]
+        self._losses[moved] = measure_together(
+            [Measurement(self._parts[agent], model) for agent, model in zip(moved.tolist(), models, strict=True)],
+            self._stacks,
+        )
+        self._errors[moved] = self.test_errors(models)
+        self._last[moved] = models
         return self._losses.copy(), self._errors.copy()
 
     def test_errors(self, thetas: Models) -> Vector:

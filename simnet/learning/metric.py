@@ -4,8 +4,9 @@ A metric is K ≈ (H + μI)⁻¹, with H the Hessian of the loss term and μ the
 It starts from H at one point and then takes in, with every step s and change of gradient y, that K y = s. H changes
 little from round to round, so what is learned in one serves the next; when μ changes, what is known of H is kept.
 
-`DenseMetric` holds K as a matrix. `PairsMetric` holds the last pairs (s, y) only, for problems where a d × d matrix
-costs more than the gradients that it saves.
+`DenseMetric` holds K as a triangle; `FullMetric` as a whole matrix, for small problems that are solved many at once.
+`PairsMetric` holds the last pairs (s, y) only, for problems where a d × d matrix costs more than the gradients that it
+saves.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from scipy.linalg.blas import dsymv, dsyr2
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from simnet.learning.losses import Vector
-from simnet.learning.objective import LocalObjective, Square
+from simnet.learning.objective import LocalObjective, Square, Stack
 
 _SAMPLE = 4  # rows a feature: a Hessian from so few costs two gradients on Adult, and BFGS makes up for the rest
 _MEMORY = 20  # pairs
+NEAR = 0.05
+"""The share by which μ may differ from the one that a metric was made for."""
 
 
 class Metric(Protocol):
@@ -48,6 +51,8 @@ class Metric(Protocol):
 
 def choose(objective: LocalObjective) -> Metric:
     """The metric that makes solves of `objective` cheapest."""
+    if objective.kind is not None:
+        return FullMetric(objective)
     dense = DenseMetric(objective)
     return dense if objective.features <= 256 or dense.cost <= 30 else PairsMetric(objective)
 
@@ -61,7 +66,8 @@ class DenseMetric:
 
     def __init__(self, objective: LocalObjective) -> None:
         self._objective = objective
-        self._curvature = 0.0
+        self.curvature = 0.0
+        """The μ that K was made for."""
         self._every = max(1, objective.rows // (_SAMPLE * objective.features))
         self.inverse: Square = np.empty((0, 0))
         """The upper triangle of K, by columns."""
@@ -81,24 +87,24 @@ class DenseMetric:
         # A curvature below the Hessian's rounding would leave it without a factor.
         hessian.flat[:: self._objective.features + 1] += max(curvature, 1e-12 * self._objective.smoothness)
         self.inverse = self._invert(hessian.T)
-        self._curvature = curvature
+        self.curvature = curvature
         self._every = max(1, self._every // 4)
         self.cost = self._price()
 
     def fits(self, curvature: float) -> bool:
         """Whether μ is close enough to the one that K was made for."""
-        return abs(curvature - self._curvature) <= 0.05 * curvature
+        return abs(curvature - self.curvature) <= NEAR * curvature
 
     def shift(self, curvature: float) -> bool:
         if self.fits(curvature):
             return True
         try:
             forward = self._invert(self.inverse)
-            forward.flat[:: self._objective.features + 1] += curvature - self._curvature
+            forward.flat[:: self._objective.features + 1] += curvature - self.curvature
             self.inverse = self._invert(forward)
         except np.linalg.LinAlgError:
             return False
-        self._curvature = curvature
+        self.curvature = curvature
         return True
 
     def apply(self, gradient: Vector) -> Vector:
@@ -106,7 +112,10 @@ class DenseMetric:
         return product
 
     def learn(self, step: Vector, change: Vector, product: float) -> None:
-        self.inverse = bfgs(self.inverse, step, change, product, overwrite=True)
+        # K + (1 + yᵀKy/sᵀy) ssᵀ/sᵀy − (Ky sᵀ + s yᵀK)/sᵀy is one symmetric update, −(s wᵀ + w sᵀ)/sᵀy.
+        w = dsymv(1.0, self.inverse, change)
+        w -= (0.5 + w.dot(change) / (2.0 * product)) * step
+        self.inverse = dsyr2(-1.0 / product, step, w, a=self.inverse, overwrite_a=True)
 
     def _invert(self, matrix: Square) -> Square:
         """The inverse of a positive definite matrix, upper triangles only; `matrix` is overwritten."""
@@ -118,13 +127,33 @@ class DenseMetric:
         return inverse
 
 
-def bfgs(inverse: Square, step: Vector, change: Vector, product: float, *, overwrite: bool) -> Square:
-    """K with K·change = step, from one (upper triangles by columns) without; a new matrix, or the old overwritten."""
-    # K + (1 + yᵀKy/sᵀy) ssᵀ/sᵀy − (Ky sᵀ + s yᵀK)/sᵀy is one symmetric update, −(s wᵀ + w sᵀ)/sᵀy.
-    w = dsymv(1.0, inverse, change)
-    w -= (0.5 + w.dot(change) / (2.0 * product)) * step
-    updated: Square = dsyr2(-1.0 / product, step, w, a=inverse, overwrite_a=overwrite)
-    return updated
+class FullMetric(DenseMetric):
+    """K as a whole matrix, updated where it is."""
+
+    def apply(self, gradient: Vector) -> Vector:
+        product: Vector = self.inverse.dot(gradient)
+        return product
+
+    def learn(self, step: Vector, change: Vector, product: float) -> None:
+        d = self._objective.features
+        update(self.inverse, step, change, np.array(product), np.empty((2, d, d)))
+
+    def _invert(self, matrix: Square) -> Square:
+        upper = np.triu(super()._invert(matrix))
+        full: Square = upper + np.triu(upper, 1).T
+        return np.ascontiguousarray(full)
+
+
+def update(inverse: Stack, step: Stack, change: Stack, product: Stack, space: Stack) -> None:
+    """Let K, or each of a stack of them, map `change` to `step`, as `DenseMetric.learn` does; `space` is for two of it.
+
+    What is done to one matrix of a stack is what is done to one alone, operation by operation, and K stays symmetric to
+    the last bit.
+    """
+    w = np.matmul(inverse, change[..., None])[..., 0]
+    w -= (0.5 + np.vecdot(w, change) / (2.0 * product))[..., None] * step
+    outer = np.multiply((step / product[..., None])[..., :, None], w[..., None, :], out=space[0])
+    inverse -= np.add(outer, outer.swapaxes(-1, -2), out=space[1])
 
 
 class PairsMetric:

@@ -14,7 +14,6 @@ pairs).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +31,7 @@ _ROUNDING = 1e-14  # of the terms that add up to a gradient
 _LIMIT = 20_000  # gradients, for problems too ill-conditioned to solve
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Solution:
+class Solution(NamedTuple):
     """A point where the gradient's norm, as computed there, is within the tolerance."""
 
     theta: Vector
@@ -53,7 +51,7 @@ class Problem(NamedTuple):
     start: Vector
     tolerance: float
 
-    def solve(self) -> Solution:
+    def answer(self) -> Solution:
         """Its solution, found alone."""
         return self.solver.solve(self.linear, self.quadratic, self.start, self.tolerance)
 

@@ -1,106 +1,92 @@
 """Solves the local problems of many agents at once.
 
-A problem of some dozens of rows costs more in calls than in arithmetic. So problems of one shape take their steps
-together, each operation once for all of them, as long as everything goes as it nearly always does: the metric of the
-last round fits, and every full step is accepted. A problem that needs more is left as it was and solved alone.
-
-The solutions are those of `Solver.solve` to the last bit, so it does not matter who is solved with whom: elementwise
-functions do not look beyond their element, and numpy's stacked products call for each matrix what a single product
-calls.
+Problems of one shape take their steps together (`simnet.learning.stacks`), as long as everything goes as it nearly
+always does: the metric of the last round fits, and every full step is accepted. A problem that needs more is left as it
+was and solved alone. The solutions are those of `Solver.solve` to the last bit, so it does not matter who is solved
+with whom.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dsymv
 
-from simnet.learning.metric import DenseMetric, bfgs
+from simnet.learning.metric import NEAR, FullMetric, update
+from simnet.learning.objective import Kind, Stack
 from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, Solution
+from simnet.learning.stacks import Stacks, batches, margins
 
-Stack = npt.NDArray[np.float64]
-"""A vector or a number for each problem of a batch."""
-
-_SMALL = 4096  # entries; a product with more costs more than its call
-_LEAST = 4  # problems; fewer are solved faster one by one
+Mask = npt.NDArray[np.bool_]
 
 
-def solve_together(problems: Sequence[Problem]) -> list[Solution]:
+def solve_together(problems: Sequence[Problem], stacks: Stacks) -> list[Solution]:
     """The solution of each problem; no solver may have two."""
-    alike: dict[tuple[int, int, int], list[int]] = {}
-    for index, problem in enumerate(problems):
-        objective = problem.solver.objective
-        # A product with one row or one column is another routine for a stack of them than for one.
-        if min(objective.rows, objective.features) > 1 and objective.stored <= _SMALL and _is_regular(problem):
-            alike.setdefault((objective.rows, objective.features, id(objective.loss)), []).append(index)
     found: list[Solution | None] = [None] * len(problems)
-    for members in alike.values():
-        if len(members) >= _LEAST:
-            _Batch([problems[index] for index in members]).descend(found, members)
-    return [solution or problem.solve() for problem, solution in zip(problems, found, strict=True)]
+    for places in batches([_kind(problem) for problem in problems]):
+        _Batch([problems[place] for place in places], stacks).descend(found, places)
+    return [solution or problem.answer() for problem, solution in zip(problems, found, strict=True)]
 
 
-def _is_regular(problem: Problem) -> bool:
-    """Whether it starts where the last one ended, with a metric that need not be made anew."""
-    solver, metric = problem.solver, problem.solver.metric
-    return (
-        problem.start is solver.theta
-        and isinstance(metric, DenseMetric)
-        and not solver.objective.sparse  # such matrices do not stack
-        and not math.isinf(solver.age)
-        and metric.fits(solver.objective.regulariser + problem.quadratic)
-    )
+def _kind(problem: Problem) -> Kind | None:
+    """The kind of problem, if it starts where the last one of its solver ended, with a metric that need not be made."""
+    solver = problem.solver
+    return solver.objective.kind if problem.start is solver.theta and solver.age != math.inf else None
 
 
 class _Batch:
     """Problems of one shape, and how far each has come: `Solver._descend` for all of them, where it has no branches."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self._problems = list(problems)
+    def __init__(self, problems: Sequence[Problem], stacks: Stacks) -> None:
+        self._problems = problems
+        self._stacks = stacks
         solvers = [problem.solver for problem in problems]
         objectives = [solver.objective for solver in solvers]
+        self._metrics = [cast("FullMetric", solver.metric) for solver in solvers]
         self._loss = objectives[0].loss
-        self._back: Stack = np.array([objective.transposed for objective in objectives])
-        self._scale: Stack = np.array([objective.scale for objective in objectives])[:, None]
-        self._curvature: Stack = np.array(
-            [problem.solver.objective.regulariser + problem.quadratic for problem in problems]
-        )
-        self._smoothness: Stack = np.array([objective.smoothness for objective in objectives])
+        self._rows = stacks.rows(objectives)
+        self._inverses = stacks.of("inverses", [metric.inverse for metric in self._metrics])
         self._linear: Stack = np.array([problem.linear for problem in problems])
-        self._tolerance: Stack = np.array([problem.tolerance for problem in problems])
-        self._age: Stack = np.array([solver.age for solver in solvers])
-        self._cost: Stack = np.array([solver.metric.cost for solver in solvers])
-        self._inverses = [solver.metric.inverse for solver in solvers if isinstance(solver.metric, DenseMetric)]
         self._theta: Stack = np.array([solver.theta for solver in solvers])
         self._loss_gradient: Stack = np.array([solver.loss_gradient for solver in solvers])
+        self._numbers: Stack = np.array(
+            [
+                (f.scale, f.regulariser + p.quadratic, f.smoothness, p.tolerance, s.age, k.cost, k.curvature)
+                for f, p, s, k in zip(objectives, problems, solvers, self._metrics, strict=True)
+            ]
+        )
+        self._unpack()
         self._gradient: Stack = self._loss_gradient + self._curvature[:, None] * self._theta + self._linear
         self._norm: Stack = np.sqrt(np.vecdot(self._gradient, self._gradient))
         self._best = self._norm
 
+    def _unpack(self) -> None:
+        columns = np.ascontiguousarray(self._numbers.T)
+        self._scale, self._curvature, self._smoothness, self._tolerance, self._age, self._cost, self._made_for = columns
+
     def descend(self, found: list[Solution | None], places: Sequence[int]) -> None:
         """Put the solutions into their places; what needs more than full steps is left out."""
-        at = np.array(places)
-        at = self._sort_out(found, at, self._norm <= self._tolerance, np.ones(len(at), np.bool_), 0)
+        at: npt.NDArray[np.intp] = np.array(places)
+        fits = np.abs(self._curvature - self._made_for) <= NEAR * self._curvature
+        at = self._sort_out(found, at, fits & (self._norm <= self._tolerance), fits, 0)
         for gradients in range(1, PATIENCE + 1):
-            if not len(at):
+            if not at.size:
                 return
             accepted, stale = self._step(gradients)
-            done = self._norm <= self._tolerance
-            at = self._sort_out(found, at, accepted & done, accepted & ~stale, gradients)
+            done = accepted & (self._norm <= self._tolerance)
+            at = self._sort_out(found, at, done, accepted & ~stale, gradients)
 
-    def _step(self, gradients: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def _step(self, gradients: int) -> tuple[Mask, Mask]:
         """Everyone's full step: who may take it, and who needs a new metric after it."""
-        direction = np.array(
-            [dsymv(1.0, inverse, g) for inverse, g in zip(self._inverses, self._gradient, strict=True)]
-        )
+        direction = np.matmul(self._inverses, self._gradient[:, :, None])[:, :, 0]
         slope = -np.vecdot(self._gradient, direction)
         theta = self._theta - direction
-        margins = (self._back.transpose(0, 2, 1) @ theta[:, :, None])[:, :, 0]
-        loss_gradient = (self._back @ self._loss.slope(margins)[:, :, None])[:, :, 0]
-        loss_gradient *= self._scale
+        slopes = self._loss.slope(margins(self._rows, theta))
+        loss_gradient = np.matmul(self._rows, slopes[:, :, None])[:, :, 0]
+        loss_gradient *= self._scale[:, None]
         gradient = self._curvature[:, None] * theta
         gradient += loss_gradient
         gradient += self._linear
@@ -114,47 +100,52 @@ class _Batch:
         self._best = np.where(progress, norm, self._best)
         return accepted, stale
 
-    def _learn(self, step: Stack, change: Stack, worth: npt.NDArray[np.bool_]) -> None:
+    def _learn(self, step: Stack, change: Stack, worth: Mask) -> None:
         product = np.vecdot(step, change)
         worth &= product > 0.0
         worth &= product >= 0.99 * self._curvature * np.vecdot(step, step)
         worth &= np.vecdot(change, change) <= 1.01 * (self._curvature + self._smoothness) * product
-        for row in np.flatnonzero(worth).tolist():
-            pair = step[row], change[row], float(product[row])
-            self._inverses[row] = bfgs(self._inverses[row], *pair, overwrite=False)
+        space = self._stacks.empty("updates", 2, *self._inverses.shape)
+        if worth.all():
+            update(self._inverses, step, change, product, space)
+        elif worth.any():
+            some = self._inverses[worth]
+            update(some, step[worth], change[worth], product[worth], space[:, : len(some)])
+            self._inverses[worth] = some
 
     def _sort_out(
-        self,
-        found: list[Solution | None],
-        at: npt.NDArray[np.intp],
-        done: npt.NDArray[np.bool_],
-        going: npt.NDArray[np.bool_],
-        gradients: int,
+        self, found: list[Solution | None], at: npt.NDArray[np.intp], done: Mask, going: Mask, gradients: int
     ) -> npt.NDArray[np.intp]:
         """Hand over what is done and go on with the rest of what is `going`; the places of the rest."""
-        for row in np.flatnonzero(done).tolist():
-            found[at[row]] = self._finish(row, gradients)
-        rest = going & ~done
-        if rest.all():
-            return at
-        rows = np.flatnonzero(rest)
-        self._problems = [self._problems[row] for row in rows.tolist()]
-        self._inverses = [self._inverses[row] for row in rows.tolist()]
-        for name in (
-            *("_back", "_scale", "_curvature", "_smoothness", "_linear", "_tolerance", "_age", "_cost"),
-            *("_theta", "_loss_gradient", "_gradient", "_norm", "_best"),
-        ):
-            setattr(self, name, getattr(self, name)[rows])
-        return at[rows]
+        self._finish(found, at, np.flatnonzero(done), gradients)
+        rest = np.flatnonzero(going & ~done)
+        if len(rest) < len(at):
+            at = at[rest]
+            if at.size:
+                self._keep(rest)
+        return at
 
-    def _finish(self, row: int, gradients: int) -> Solution:
-        """Leave an agent's solver as if it had solved its problem itself."""
-        solver = self._problems[row].solver
-        assert isinstance(solver.metric, DenseMetric)
-        if gradients:
-            theta = self._theta[row].copy()
-            theta.flags.writeable = False
-            solver.theta, solver.loss_gradient = theta, self._loss_gradient[row].copy()
-            solver.metric.inverse = self._inverses[row]
-            solver.age += gradients
-        return Solution(solver.theta, float(self._norm[row]), gradients, 0)
+    def _keep(self, rest: npt.NDArray[np.intp]) -> None:
+        self._problems = [self._problems[row] for row in rest.tolist()]
+        self._metrics = [self._metrics[row] for row in rest.tolist()]
+        for name in (
+            *("_rows", "_inverses", "_linear", "_theta", "_loss_gradient", "_numbers"),
+            *("_gradient", "_norm", "_best"),
+        ):
+            setattr(self, name, getattr(self, name)[rest])
+        self._unpack()
+
+    def _finish(
+        self, found: list[Solution | None], at: npt.NDArray[np.intp], done: npt.NDArray[np.intp], gradients: int
+    ) -> None:
+        """Leave the solvers of what is done as if they had solved their problems themselves."""
+        norms = self._norm.tolist()
+        for row, place in zip(done.tolist(), at[done].tolist(), strict=True):
+            solver = self._problems[row].solver
+            if gradients:
+                theta = self._theta[row].copy()
+                theta.flags.writeable = False
+                solver.theta, solver.loss_gradient = theta, self._loss_gradient[row].copy()
+                self._metrics[row].inverse[...] = self._inverses[row]
+                solver.age += gradients
+            found[place] = Solution(solver.theta, norms[row], gradients, 0)

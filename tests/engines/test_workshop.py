@@ -10,6 +10,7 @@ import pytest
 from simnet import run
 from simnet.engines import workshop
 from simnet.learning import together
+from simnet.learning.stacks import Stacks
 from tests.engines.small import TICKS, scenario
 
 CROWD = {
@@ -81,15 +82,15 @@ def test_work_that_needs_no_solution_ends_at_once_and_outcomes_keep_their_order(
             yield _Trivial()
         return name
 
-    assert workshop.see_through([work(n, f"{n}") for n in (2, 0, 1)]) == ["2", "0", "1"]
+    assert workshop.see_through([work(n, f"{n}") for n in (2, 0, 1)], Stacks()) == ["2", "0", "1"]
 
 
 class _Trivial:
     """A problem that is its own solver and has its solution ready."""
 
     def __init__(self) -> None:
-        self.solver = self.objective = self
-        self.stored, self.rows, self.features = 10**6, 2, 2
+        self.solver = self.objective = self.start = self.theta = self
+        self.age, self.kind = 0.0, None
 
-    def solve(self) -> np.ndarray:
+    def answer(self) -> np.ndarray:
         return np.zeros(2)

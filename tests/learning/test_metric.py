@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.learning.losses import LOGISTIC
-from simnet.learning.metric import DenseMetric, PairsMetric, choose
+from simnet.learning.metric import DenseMetric, FullMetric, PairsMetric, choose, update
 from simnet.learning.objective import LocalObjective
 
 seeds = st.integers(0, 2**32 - 1)
-either = pytest.mark.parametrize("kind", [DenseMetric, PairsMetric])
+either = pytest.mark.parametrize("kind", [DenseMetric, FullMetric, PairsMetric])
+matrices = pytest.mark.parametrize("kind", [DenseMetric, FullMetric])
 
 
 def objective(seed: int, rows: int = 30, features: int = 6) -> LocalObjective:
@@ -30,18 +31,20 @@ def pair(f: LocalObjective, rng: np.random.Generator, curvature: float) -> tuple
     return step, change
 
 
-def test_a_fresh_dense_metric_inverts_the_hessian():
+@matrices
+def test_a_fresh_metric_inverts_the_hessian(kind):
     f = objective(1, rows=20)
     theta = np.linspace(-1, 1, 6)
-    metric = DenseMetric(f)
+    metric = kind(f)
     metric.rebuild(theta, 0.05)
     np.testing.assert_allclose(matrix(metric, 6), np.linalg.inv(f.loss_hessian(theta) + 0.05 * np.eye(6)), rtol=1e-10)
 
 
-def test_rebuilding_uses_more_rows_each_time_until_it_uses_all():
+@matrices
+def test_rebuilding_uses_more_rows_each_time_until_it_uses_all(kind):
     f = objective(2, rows=6 * 4 * 16)
     theta = np.linspace(-1, 1, 6)
-    metric = DenseMetric(f)
+    metric = kind(f)
     for every in (16, 4, 1, 1):
         metric.rebuild(theta, 0.05)
         expected = np.linalg.inv(f.loss_hessian(theta, every) + 0.05 * np.eye(6))
@@ -64,9 +67,10 @@ def test_a_metric_maps_the_last_change_to_its_step_and_stays_positive(kind, seed
     assert np.linalg.eigvalsh(K).min() > 0
 
 
-def test_the_dense_update_is_the_textbook_formula():
+@matrices
+def test_the_update_is_the_textbook_formula(kind):
     f, rng = objective(3), np.random.default_rng(3)
-    metric = DenseMetric(f)
+    metric = kind(f)
     metric.rebuild(np.zeros(6), 0.05)
     K = matrix(metric, 6)
     for _ in range(5):
@@ -75,6 +79,24 @@ def test_the_dense_update_is_the_textbook_formula():
         K = V.T @ K @ V + np.outer(s, s) / s.dot(y)
         metric.learn(s, y, s.dot(y))
     np.testing.assert_allclose(matrix(metric, 6), K, rtol=1e-9, atol=1e-12)
+
+
+@given(seed=seeds, features=st.integers(1, 24), pairs=st.integers(1, 9))
+def test_a_stack_of_matrices_learns_what_each_learns_alone_and_they_stay_symmetric(seed, features, pairs):
+    rng = np.random.default_rng(seed)
+    metrics = [FullMetric(objective(seed + n, features=features)) for n in range(5)]
+    for metric in metrics:
+        metric.rebuild(np.zeros(features), 0.05)
+    stack = np.array([metric.inverse for metric in metrics])
+    for _ in range(pairs):
+        steps = rng.standard_normal((5, features))
+        changes = steps * (0.1 + rng.random((5, features)))
+        products = np.vecdot(steps, changes)
+        for metric, step, change, product in zip(metrics, steps, changes, products, strict=True):
+            metric.learn(step, change, float(product))
+        update(stack, steps, changes, products, np.empty((2, *stack.shape)))
+    assert stack.tobytes() == np.array([metric.inverse for metric in metrics]).tobytes()
+    assert stack.tobytes() == stack.swapaxes(1, 2).tobytes()
 
 
 def test_a_few_pairs_do_what_the_textbook_formula_does_from_a_multiple_of_the_identity():
@@ -103,15 +125,17 @@ def test_after_a_shift_the_metric_still_knows_what_it_learned(kind, curvature: f
     np.testing.assert_allclose(metric.apply(change + (curvature - 0.05) * step), step, rtol=1e-9, atol=1e-12)
 
 
-def test_a_shift_below_what_was_learned_is_refused():
+@matrices
+def test_a_shift_below_what_was_learned_is_refused(kind):
     f = objective(6)
-    metric = DenseMetric(f)
+    metric = kind(f)
     metric.rebuild(np.zeros(6), 1.0)
     metric.learn(np.eye(6)[0], 0.5 * np.eye(6)[0], 0.5)
     assert not metric.shift(0.1)
 
 
 def test_a_matrix_is_kept_where_it_pays():
-    assert isinstance(choose(objective(7, rows=20, features=20)), DenseMetric)
+    assert isinstance(choose(objective(7, rows=20, features=20)), FullMetric)
+    assert not isinstance(choose(objective(7, rows=300, features=20)), FullMetric)
     assert isinstance(choose(objective(7, rows=5000, features=300)), DenseMetric)
     assert isinstance(choose(objective(7, rows=20, features=600)), PairsMetric)

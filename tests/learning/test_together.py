@@ -12,6 +12,7 @@ from simnet.learning import together
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
 from simnet.learning.solver import Problem, Solver
+from simnet.learning.stacks import Stacks
 from simnet.learning.together import solve_together
 
 
@@ -35,7 +36,7 @@ def problems(solvers: list[Solver], linear: np.ndarray, quadratic: float, tolera
 @given(
     seed=st.integers(0, 2**32),
     rows=st.integers(1, 40),
-    features=st.integers(1, 24),
+    features=st.integers(1, 40),
     loss=st.sampled_from(sorted(LOSSES)),
     penalty=st.sampled_from([0.01, 0.1, 1.2]),
     change=st.sampled_from([0.0, 1e-3, 0.3, 30.0]),
@@ -48,8 +49,8 @@ def test_a_crowd_finds_what_each_finds_alone(seed, rows, features, loss, penalty
     for turn in range(5):
         # A jump of the penalty makes the metric unfit; a change of 0 leaves nothing to do.
         quadratic = penalty * (4.0 if turn == 3 else 1.0)
-        found = solve_together(problems(crowd, linear, quadratic, 1e-6))
-        alone = [problem.solve() for problem in problems(loners, linear, quadratic, 1e-6)]
+        found = solve_together(problems(crowd, linear, quadratic, 1e-6), Stacks())
+        alone = [problem.answer() for problem in problems(loners, linear, quadratic, 1e-6)]
         for ours, theirs in zip(found, alone, strict=True):
             assert ours.theta.tobytes() == theirs.theta.tobytes()
             assert (ours.gradient_norm, ours.gradients) == (theirs.gradient_norm, theirs.gradients)
@@ -65,9 +66,10 @@ def test_a_solution_meets_its_tolerance_and_cannot_be_changed_by_its_readers():
     rng = np.random.default_rng(1)
     crowd = agents(16, 20, 20, "logistic", rng)
     linear = rng.standard_normal((16, 20))
-    solve_together(problems(crowd, linear, 1.2, 1e-8))
+    solve_together(problems(crowd, linear, 1.2, 1e-8), Stacks())
     linear += 0.1
-    for solver, term, solution in zip(crowd, linear, solve_together(problems(crowd, linear, 1.2, 1e-8)), strict=True):
+    solutions = solve_together(problems(crowd, linear, 1.2, 1e-8), Stacks())
+    for solver, term, solution in zip(crowd, linear, solutions, strict=True):
         gradient = solver.objective.gradient(solution.theta) + 1.2 * solution.theta + term
         assert np.linalg.norm(gradient) <= 1.01e-8
         with pytest.raises(ValueError, match="read-only"):
@@ -76,7 +78,7 @@ def test_a_solution_meets_its_tolerance_and_cannot_be_changed_by_its_readers():
 
 def test_sparse_rows_do_not_stack_and_are_solved_one_by_one():
     solutions = []
-    for together_or_not in (solve_together, lambda found: [problem.solve() for problem in found]):
+    for together_or_not in (solve_together, lambda found, _: [problem.answer() for problem in found]):
         rng = np.random.default_rng(3)
         crowd = []
         for _ in range(6):
@@ -85,7 +87,7 @@ def test_sparse_rows_do_not_stack_and_are_solved_one_by_one():
         assert all(solver.objective.sparse for solver in crowd)
         linear = rng.standard_normal((6, 105))
         for _ in range(3):
-            found = together_or_not(problems(crowd, linear, 1.2, 1e-8))
+            found = together_or_not(problems(crowd, linear, 1.2, 1e-8), Stacks())
             linear = linear + 0.1
         solutions.append([solution.theta.tobytes() for solution in found])
     assert solutions[0] == solutions[1]
@@ -101,7 +103,8 @@ def test_problems_of_several_shapes_come_back_in_their_order():
     linear = rng.standard_normal((16, 5))
     for _ in range(3):
         linear += 0.1
-        for solver, solution in zip(mixed, solve_together(problems(mixed, linear, 0.5, 1e-7)), strict=True):
+        solutions = solve_together(problems(mixed, linear, 0.5, 1e-7), Stacks())
+        for solver, solution in zip(mixed, solutions, strict=True):
             assert solution.theta is solver.theta
 
 
@@ -115,7 +118,7 @@ def test_one_product_serves_all_agents_of_a_batch(monkeypatch):
         crowd = agents(number, 20, 20, "logistic", rng)
         linear = rng.standard_normal((number, 20))
         for _ in range(4):
-            solve_together(problems(crowd, linear, 1.2, 1e-6))
+            solve_together(problems(crowd, linear, 1.2, 1e-6), Stacks())
             linear += 0.05 * rng.standard_normal(linear.shape)
         assert sum(steps) >= 3 * number  # three rounds after the first, a step each at least
         assert len(steps) <= 3 * 8
