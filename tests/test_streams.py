@@ -16,6 +16,16 @@ def test_the_same_name_gives_the_same_draws(seed, role, name):
     assert np.array_equal(one, two)
 
 
+@given(st.integers(0, 1000), st.lists(st.tuples(st.sampled_from(["loss", "latency"]), st.integers(0, 99))))
+def test_a_visit_finds_the_stream_at_its_start_whatever_was_visited_before(seed, visits):
+    streams = Streams(seed)
+    for role, name in visits:
+        visitor, own = streams.visit(role, name), streams.generator(role, name)
+        # A number of 32 bits leaves the other half of its 64 behind for the next.
+        assert visitor.integers(9, dtype="u4") == own.integers(9, dtype="u4")
+        assert visitor.standard_normal() == own.standard_normal()
+
+
 @given(st.integers(0, 1000), st.integers(0, 1000))
 def test_other_names_give_other_draws(a, b):
     draws = [

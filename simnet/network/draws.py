@@ -1,12 +1,11 @@
 """Random numbers one at a time at the price of numbers in bulk.
 
-A draw from numpy costs a microsecond alone and some ten nanoseconds in a block. Blocks start at one number and double
-up to `LARGEST`, so that the blocks of many links stay in the processor's cache: larger ones cost more there than they
-save in calls. No draw may depart from that rule, because some streams mix two kinds of draws block by block.
+A draw from numpy costs a microsecond alone and some ten nanoseconds in a block. A block has `BLOCK` numbers, so that
+the blocks of many links stay in the processor's cache: larger ones cost more there than they save in calls.
 
-The first `EARLY` blocks are drawn at once and their generator is let go: it takes ten times the memory of the numbers,
-and in a large network there are a million links that carry a few dozen messages each. Whoever needs more gets a new
-generator that has made the same draws.
+The first numbers are drawn at once and their generator is let go: it takes ten times the memory of the numbers, and in
+a large network there are a million links that carry a few dozen messages each. Whoever needs more gets a generator of
+its own that has made the same draws.
 """
 
 from __future__ import annotations
@@ -20,31 +19,48 @@ import numpy.typing as npt
 
 from simnet.streams import Streams
 
-LARGEST = 32
-EARLY = 5
+BLOCK = 32
+FIRST = (31,)
+"""What is drawn at first: nearly a block."""
+FIRST_MIXED = (1, 2, 4, 8, 16)
+"""The same for draws that mix two kinds of numbers, whose numbers depend on how many are drawn at once."""
 
 Draw = Callable[[np.random.Generator, int], npt.NDArray[np.float64]]
 
 
-def one_by_one(streams: Streams, role: str, name: str, draw: Draw) -> Iterator[float]:
-    """The numbers of the stream `role/name`, for ever; the generator is made when the first number is asked for."""
-    # A chain of lists is walked without a Python frame a number.
-    return chain.from_iterable(_blocks(streams, role, name, draw))
+def one_by_one(streams: Streams, role: str, name: str, draw: Draw, first: tuple[int, ...] = FIRST) -> Iterator[float]:
+    """The numbers of the stream `role/name`, for ever; nothing is drawn before the first number is asked for."""
+    # A chain of blocks is walked without a Python frame a number.
+    return chain.from_iterable(_Blocks(streams, role, name, draw, first))
 
 
-def _blocks(streams: Streams, role: str, name: str, draw: Draw) -> Iterator[Iterable[float]]:
-    yield _early(streams.generator(role, name), draw)
-    rng = streams.generator(role, name)
-    _early(rng, draw)
-    size = 2**EARLY
-    while True:
-        yield draw(rng, size).tolist()
-        size = min(2 * size, LARGEST)
+class _Blocks:
+    """The blocks of one stream; a generator function would hold three times the memory between two of them."""
 
+    __slots__ = ("_begun", "_draw", "_first", "_name", "_rng", "_role", "_streams")
 
-def _early(rng: np.random.Generator, draw: Draw) -> array[float]:
-    """The first blocks, as numbers without an object each."""
-    return array("d", b"".join(draw(rng, 2**k).astype(np.float64, copy=False).tobytes() for k in range(EARLY)))
+    def __init__(self, streams: Streams, role: str, name: str, draw: Draw, first: tuple[int, ...]) -> None:
+        self._streams, self._role, self._name = streams, role, name
+        self._draw = draw
+        self._first = first
+        self._begun = False
+        self._rng: np.random.Generator | None = None
+
+    def __iter__(self) -> Iterator[Iterable[float]]:
+        return self
+
+    def __next__(self) -> Iterable[float]:
+        if not self._begun:
+            self._begun = True
+            rng = self._streams.visit(self._role, self._name)
+            # Numbers without an object each.
+            return array("d", b"".join([self._draw(rng, n).tobytes() for n in self._first]))
+        if self._rng is None:
+            self._rng = self._streams.generator(self._role, self._name)
+            for n in self._first:
+                self._draw(self._rng, n)
+        numbers: list[float] = self._draw(self._rng, BLOCK).tolist()
+        return numbers
 
 
 def uniform(rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:

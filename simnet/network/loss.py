@@ -7,7 +7,7 @@ probability changes no other draw. A message of several packets is lost when one
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -69,20 +69,20 @@ class Bernoulli:
         return uniform(rng, n) < self.p
 
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
-        return BernoulliSampler(self.p, one_by_one(streams, "loss", name, uniform).__next__) if self.p > 0 else None
+        return BernoulliSampler(self.p, one_by_one(streams, "loss", name, uniform)) if self.p > 0 else None
 
 
 class BernoulliSampler:
-    """A packet is lost if its uniform is less than `p`; a wire asks this of single packets without a call."""
+    """A packet is lost if its uniform is less than `p`; a link asks this of single packets without a call."""
 
-    __slots__ = ("next_uniform", "p")
+    __slots__ = ("p", "uniforms")
 
-    def __init__(self, p: float, next_uniform: Callable[[], float]) -> None:
+    def __init__(self, p: float, uniforms: Iterator[float]) -> None:
         self.p = p
-        self.next_uniform = next_uniform
+        self.uniforms = uniforms
 
     def __call__(self, packets: int) -> bool:
-        return self.next_uniform() < (self.p if packets == 1 else 1 - (1 - self.p) ** packets)
+        return next(self.uniforms) < (self.p if packets == 1 else 1 - (1 - self.p) ** packets)
 
 
 @dataclass(frozen=True)
@@ -143,11 +143,11 @@ class _BurstSampler:
     So the states do not depend on the loss probabilities.
     """
 
-    __slots__ = ("_model", "_next_uniform", "_state", "_tables")
+    __slots__ = ("_model", "_state", "_tables", "_uniforms")
 
     def __init__(self, model: GilbertElliott, streams: Streams, name: str) -> None:
         self._model = model
-        self._next_uniform = one_by_one(streams, "loss", name, uniform).__next__
+        self._uniforms = one_by_one(streams, "loss", name, uniform)
         self._state = 2  # not known yet: the stationary mixture of 0 (good) and 1 (bad)
         self._tables: dict[int, list[tuple[float, float, float]]] = {}
 
@@ -156,11 +156,11 @@ class _BurstSampler:
         if table is None:
             table = self._tables[packets] = _chances(self._model, packets)
         to_bad, lost_if_good, lost_if_bad = table[self._state]
-        if self._next_uniform() < to_bad:
+        if next(self._uniforms) < to_bad:
             self._state = 1
-            return self._next_uniform() < lost_if_bad
+            return next(self._uniforms) < lost_if_bad
         self._state = 0
-        return self._next_uniform() < lost_if_good
+        return next(self._uniforms) < lost_if_good
 
 
 def _chances(model: GilbertElliott, packets: int) -> list[tuple[float, float, float]]:

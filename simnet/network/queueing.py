@@ -67,11 +67,11 @@ class Queue:
 class RedState:
     """The average queue at one transmitter, by the algorithm of figure 2 of Floyd & Jacobson."""
 
-    __slots__ = ("_average", "_count", "_model", "_next_uniform")
+    __slots__ = ("_average", "_count", "_model", "_uniforms")
 
     def __init__(self, model: Red, streams: Streams, name: str) -> None:
         self._model = model
-        self._next_uniform = one_by_one(streams, "red", name, uniform).__next__
+        self._uniforms = one_by_one(streams, "red", name, uniform)
         self._average = 0.0
         self._count = -1  # messages since the last drop; −1 below the lower threshold
 
@@ -81,7 +81,7 @@ class RedState:
         `vacant` is how many messages like it could have passed since the line fell idle, 0 if it is busy.
         """
         model = self._model
-        u = self._next_uniform()
+        u = next(self._uniforms)
         if vacant:
             self._average *= (1 - model.weight) ** vacant
         else:

@@ -6,7 +6,7 @@ transmitter refused. So the k-th message of a link meets the same delay and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from itertools import repeat
 from math import inf
 from typing import Literal, NamedTuple
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simnet.network.draws import one_by_one, uniform
+from simnet.network.draws import FIRST_MIXED, one_by_one, uniform
 from simnet.network.latency import Constant
 from simnet.network.loss import BernoulliSampler
 from simnet.network.model import LinkModel
@@ -55,28 +55,29 @@ class Wire:
     A copy of a message arrives with a delay of its own, not before the first, and outside the order: it delays nobody.
     """
 
-    __slots__ = ("_flaws", "_latest", "_lost", "_next_delay", "_ordered")
+    __slots__ = ("_delays", "_flaws", "_latest", "_lost", "_ordered")
 
     def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
         latency = model.latency
-        self._next_delay: Callable[[], float] = (
-            repeat(float(latency.value)).__next__
+        self._delays: Iterator[float] = (
+            repeat(float(latency.value))
             if isinstance(latency, Constant)
-            else one_by_one(streams, "latency", name, latency.draw).__next__
+            else one_by_one(streams, "latency", name, latency.draw)
         )
         self._lost = model.loss.sampler(streams, name)
         self._flaws = _Flaws(model, streams, name) if model.duplication or model.corruption else None
         self._ordered = model.order == "fifo"
         self._latest = -inf
 
+    @property
+    def simple(self) -> bool:
+        """A message arrives or is lost, and for one packet a single number decides."""
+        return self._flaws is None and (self._lost is None or type(self._lost) is BernoulliSampler)
+
     def carry(self, starts: float, departs: float, packets: int, wire_bytes: int) -> Passage:
         """The passage of the next message, from what `Transmitter.admit` said of it."""
-        arrives = departs + self._next_delay()
-        lost = self._lost
-        if type(lost) is BernoulliSampler and packets == 1:
-            is_lost = lost.next_uniform() < lost.p
-        else:
-            is_lost = lost is not None and lost(packets)
+        arrives = departs + next(self._delays)
+        is_lost = self._lost is not None and self._lost(packets)
         flaws = self._flaws
         corrupted, copy_delay = (False, inf) if flaws is None else flaws.draw(packets)
         if starts == inf:
@@ -95,7 +96,7 @@ class Wire:
 class _Flaws:
     """Corruption and duplication on one wire; few have them."""
 
-    __slots__ = ("_corruption", "_duplication", "_next_spoil", "_next_twin")
+    __slots__ = ("_corruption", "_duplication", "_spoils", "_twins")
 
     def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
         def twin(rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
@@ -103,11 +104,11 @@ class _Flaws:
 
         self._corruption = model.corruption
         self._duplication = model.duplication
-        self._next_spoil = one_by_one(streams, "corruption", name, uniform).__next__
-        self._next_twin = one_by_one(streams, "duplication", name, twin).__next__
+        self._spoils = one_by_one(streams, "corruption", name, uniform)
+        self._twins = one_by_one(streams, "duplication", name, twin, FIRST_MIXED)
 
     def draw(self, packets: int) -> tuple[bool, float]:
         """Whether a packet of the message is spoilt, and the delay of its copy (infinite: there is none)."""
-        corrupted = self._next_spoil() < 1 - (1 - self._corruption) ** packets
-        twin, delay = self._next_twin(), self._next_twin()
+        corrupted = next(self._spoils) < 1 - (1 - self._corruption) ** packets
+        twin, delay = next(self._twins), next(self._twins)
         return corrupted, delay if twin < self._duplication else inf

@@ -4,13 +4,21 @@ import tracemalloc
 from itertools import islice
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from simnet.network.draws import LARGEST, one_by_one, uniform
-from simnet.network.latency import Lognormal
+from simnet.network.draws import BLOCK, FIRST, FIRST_MIXED, one_by_one, uniform
+from simnet.network.latency import Constant, Empirical, Gamma, Lognormal, Normal, Pareto, Uniform
 from simnet.network.link import Link
 from simnet.network.loss import Bernoulli
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
+
+DELAYS = [
+    *(Constant(0.1), Uniform(0.1, 0.3), Normal(0.1, 0.2), Lognormal(0.04, 0.5), Pareto(0.01, 1.5)),
+    *(Gamma(0.05, 0.3), Gamma(0.05, 1.0), Gamma(0.05, 4.5), Empirical((0.1, 0.2, 0.3)), Empirical((0.1, 0.2) * 300)),
+]
 
 
 def test_the_numbers_are_those_of_the_stream_in_order():
@@ -18,33 +26,42 @@ def test_the_numbers_are_those_of_the_stream_in_order():
     np.testing.assert_array_equal(numbers, Streams(1).generator("loss", "0>1").random(1000))
 
 
-def test_blocks_double_up_to_the_largest():
+@pytest.mark.parametrize("first", [FIRST, FIRST_MIXED])
+def test_numbers_are_drawn_in_blocks_and_the_first_of_them_twice(first):
     blocks = []
 
     def draw(rng, n):
         blocks.append(n)
         return rng.random(n)
 
-    numbers = one_by_one(Streams(1), "loss", "0>1", draw)
+    numbers = one_by_one(Streams(1), "loss", "0>1", draw, first)
     assert blocks == []
     next(numbers)
-    assert blocks == [1, 2, 4, 8, 16]
+    assert blocks == [*first]
     list(islice(numbers, 150))
     # The first generator is let go; another makes the same draws before it goes on.
-    assert blocks == 2 * [1, 2, 4, 8, 16] + 4 * [LARGEST]
+    assert blocks == 2 * [*first] + 4 * [BLOCK]
+
+
+@given(st.sampled_from(DELAYS), st.integers(0, 10**6), st.lists(st.integers(1, 40), max_size=8))
+def test_a_delay_does_not_depend_on_how_many_are_drawn_at_once(latency, seed, blocks):
+    """Which lets a link draw as many at once as it likes."""
+    rng, whole = (Streams(seed).generator("latency", "0>1") for _ in range(2))
+    parts = [latency.draw(rng, n) for n in blocks]
+    np.testing.assert_array_equal(np.concatenate([[], *parts]), latency.draw(whole, sum(blocks)))
 
 
 def test_a_link_that_has_carried_thirty_messages_takes_little_memory():
     """A network of 10⁵ agents with six neighbours each has 6·10⁵ of them; generators would take 2 KB more."""
     model = LinkModel(Lognormal(0.04, 0.5), Bernoulli(0.05))
-    links = []
+    links, streams = [], Streams(1)
     tracemalloc.start()
     try:
         for name in range(200):
-            links.append(Link(model, Streams(1), f"{name}>0"))
+            links.append(Link(model, streams, f"{name}>0"))
             for round in range(30):
                 links[-1].offer(float(round), 100)
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert held / len(links) < 2600
+    assert held / len(links) < 1700

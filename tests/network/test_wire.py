@@ -109,6 +109,8 @@ class Silent(Streams):
     def generator(self, role, name=""):
         raise AssertionError(f"the stream {role}/{name} was opened")
 
+    visit = generator
+
 
 def test_a_perfect_wire_opens_no_stream_and_others_wait_for_their_first_message():
     wire = Wire(LinkModel(Constant(0.5)), Silent(1), "0>1")
