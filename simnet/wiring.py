@@ -50,20 +50,23 @@ _TIMES: dict[str, Callable[..., latency.Latency]] = {
 }
 
 
-def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, Link]:
-    """Both directions of every link, overrides applied.
+def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]]:
+    """Both directions of every link, by sender and receiver, overrides applied.
 
     With a shared uplink all links of an agent leave through one transmitter, which is like the one to its first
     neighbour; on a shared medium it is the only one there is.
     """
     streams = Streams(scenario.seed)
     models = link_models(scenario, edges)
-    if scenario.network.uplink == "independent" and scenario.network.medium == "unicast":
-        return {ends: Link(model, streams, f"{ends[0]}>{ends[1]}") for ends, model in models.items()}
-    lines = {
-        agent: Transmitter(models[agent, min(edges[agent])], streams, str(agent)) for agent in edges if edges[agent]
-    }
-    return {ends: Link(model, streams, f"{ends[0]}>{ends[1]}", lines[ends[0]]) for ends, model in models.items()}
+    lines: dict[int, Transmitter] = {}
+    if scenario.network.uplink != "independent" or scenario.network.medium != "unicast":
+        lines = {
+            agent: Transmitter(models[agent, min(edges[agent])], streams, str(agent)) for agent in edges if edges[agent]
+        }
+    found: dict[int, dict[int, Link]] = {agent: {} for agent in edges}
+    for (sender, receiver), model in models.items():
+        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", lines.get(sender))
+    return found
 
 
 def link_models(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, LinkModel]:

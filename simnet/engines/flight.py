@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -52,32 +52,32 @@ class Transport(Protocol):
         ...
 
 
-Ending = tuple[Callable[["Flight"], None]]
-"""What is called when a flight ends."""
-
-
 class Carried(msgspec.Struct):
     """A frame that is carried to one or several receivers; whoever opens it first unpacks it for all."""
 
     raw: bytes
+    sender: int
+    round: int
     opened: frame.Frame | None = None
     parts: Parts | None = None
 
 
-class Flight(msgspec.Struct):
-    """A message on its way, and at the same time the SimPy event of its end: a run makes millions of them.
+class Flight(msgspec.Struct, gc=False):
+    """A message on its way, and at the same time what the agenda holds for its end: a run makes millions of them."""
 
-    SimPy asks of an event its `callbacks`, which it takes away before it calls them, and whether it is `_ok`.
-    """
-
-    _ok: ClassVar[bool] = True
-
-    callbacks: Ending | None
-    sender: int
-    peer: int
-    round: int
-    message: int
     cargo: Carried
+    peer: int
+    message: int
+    ending: Callable[[Flight], None] | None = None
+    """what happens at its end; None if it just arrives"""
     corrupted: bool = False
     taken: bool = False
     """it is in the receiver's own queue"""
+
+    @property
+    def sender(self) -> int:
+        return self.cargo.sender
+
+    @property
+    def round(self) -> int:
+        return self.cargo.round

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-import simpy
 from simpy.events import Event as SimEvent
+
+from simnet.engines.agenda import Agenda
 
 ARRIVAL, ROUND_END, NEW_WORK, SOLVING = 0, 1, 2, 3
 
@@ -19,12 +20,14 @@ ARRIVAL, ROUND_END, NEW_WORK, SOLVING = 0, 1, 2, 3
 class Moment(SimEvent):
     """A point in simulated time that callbacks and coroutines can wait for."""
 
-    def __init__(self, env: simpy.Environment, time: float, priority: int) -> None:
+    _ok = True
+    _value = None
+
+    def __init__(self, env: Agenda, time: float, priority: int) -> None:
         self.env = env
         self.callbacks: Any = []
-        self._ok = True
-        self._value = None
-        env.schedule(self, priority, max(0.0, time - env.now))  # type: ignore[arg-type]
+        now = env._now
+        env.plan(now + (time - now) if time > now else now, priority, self)
 
     def __await__(self) -> Generator[SimEvent, Any, Any]:
         return (yield self)
@@ -44,6 +47,6 @@ class Signal(SimEvent):
             callback(self)
 
 
-def at(env: simpy.Environment, time: float, then: Callable[[], None], priority: int = ARRIVAL) -> None:
+def at(env: Agenda, time: float, then: Callable[[], None], priority: int = ARRIVAL) -> None:
     """Call `then` at a point in simulated time."""
     Moment(env, time, priority).callbacks.append(lambda _: then())

@@ -48,10 +48,9 @@ class Reliable:
 
     def _transmit(self, pending: _Pending, passage: Passage) -> None:
         engine, flight = self._engine, pending.flight
-        if passage.fate == "delivered" and (flight.sender, flight.peer) not in engine.cut:
+        if passage.fate == "delivered" and not engine.is_cut(flight):
             for time in (passage.arrives, *passage.copies):
-                arrival = (lambda copy: self._arrive(pending, copy),)
-                copy = Flight(arrival, flight.sender, flight.peer, 0, 0, flight.cargo)
+                copy = Flight(flight.cargo, flight.peer, 0, lambda copy: self._arrive(pending, copy))
                 copy.corrupted = passage.corrupted
                 engine.fly(copy, time)
         pause = self._timeout * self._backoff ** (pending.attempt - 1)
@@ -60,13 +59,12 @@ class Reliable:
     def _arrive(self, pending: _Pending, copy: Flight) -> None:
         engine, flight = self._engine, pending.flight
         port = engine.ports[flight.peer]
-        if port.down or (flight.sender, flight.peer) in engine.cut:
+        if port.down or engine.is_cut(flight):
             return
         if port.inbox is not None and not copy.taken:
             done = port.inbox.admit(engine.env.now)
             copy.taken = True
             if done < float("inf"):
-                copy.callbacks = (lambda copy: self._arrive(pending, copy),)
                 engine.fly(copy, done)
             return
         if copy.corrupted:
@@ -100,7 +98,7 @@ class Reliable:
         if engine.ports[flight.sender].down:
             at(engine.env, engine.env.now + self._timeout, lambda: self._expire(pending))
             return
-        passage = engine.links[flight.sender, flight.peer].offer(engine.env.now, len(flight.cargo.raw))
+        passage = engine.links[flight.sender][flight.peer].offer(engine.env.now, len(flight.cargo.raw))
         size = passage.wire_bytes or len(flight.cargo.raw)
         engine.emit(
             events.MessageRetransmitted(flight.sender, flight.round, flight.peer, flight.message, pending.attempt, size)

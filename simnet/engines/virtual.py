@@ -1,7 +1,7 @@
 """The virtual engine: SimPy time.
 
-A message in flight is one SimPy event with a callback: its link knows its fate and arrival when it is sent, so there is
-no process a message or a link. Agents are native coroutines; SimPy drives them directly because what they await yields
+A message in flight is one entry of the agenda: its link knows its fate and arrival when it is sent, so there is no
+process a message or a link. Agents are native coroutines; SimPy drives them directly because what they await yields
 SimPy events. `simnet.engines.moments` says in which order things happen at one instant.
 """
 
@@ -12,9 +12,8 @@ from collections.abc import Coroutine, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-import simpy
-
-from simnet.engines.flight import Carried, Ending, Flight, Receiver, Transport
+from simnet.engines.agenda import Agenda
+from simnet.engines.flight import Carried, Flight, Receiver, Transport
 from simnet.engines.moments import ARRIVAL, Signal
 from simnet.engines.scoreboard import Scoreboard
 from simnet.engines.workshop import Workshop
@@ -25,34 +24,33 @@ from simnet.network.wire import Passage
 from simnet.record import events
 from simnet.record.bus import Bus
 
+_SEEN_THROUGH = (frame.Kind.VALUE, frame.Kind.NOTICE)
+"""What a transport cares for."""
+
 
 class VirtualEngine:
     """Runs agent programs over links in virtual time."""
 
     def __init__(
         self,
-        links: Mapping[tuple[int, int], Link],
+        links: Mapping[int, Mapping[int, Link]],
         bus: Bus,
         scoreboard: Scoreboard,
         agents: int,
         *,
         shared_medium: bool = False,
     ) -> None:
-        self.env = simpy.Environment()
-        self._queue: list[Any] = self.env._queue
-        """SimPy's: (time, priority, number, event)."""
+        self.env = Agenda()
         self.workshop = Workshop(self.env)
         self.bus = bus
         self.scoreboard = scoreboard
         self.links = links
+        """By sender and receiver."""
         self.transport: Transport | None = None
         self.ports: dict[int, Receiver] = {}
         self.cut: dict[tuple[int, int], int] = {}
         """Directions that carry nothing now, with the number of reasons."""
         self.in_flight = 0
-        self._arrival: Ending = (self.deliver,)
-        self._loss: Ending = (self._lose,)
-        self._repetition: Ending = (self.repeat,)
         self._shared_medium = shared_medium
         self._messages = 0
         self._unfinished = agents
@@ -73,8 +71,8 @@ class VirtualEngine:
     def run(self) -> None:
         """Simulate until every agent has finished its rounds or is gone for good; what still flies is `in_flight`.
 
-        The loop is that of `simpy.Environment.run`, without a call an event. Nothing in it makes cycles of references,
-        so the collector, which would visit all agents and links again and again, rests meanwhile.
+        Nothing in the loop makes cycles of references, so the collector, which would visit all agents and links again
+        and again, rests meanwhile.
         """
         collecting = gc.isenabled()
         gc.disable()
@@ -85,17 +83,38 @@ class VirtualEngine:
                 gc.enable()
 
     def _run(self) -> None:
-        env = self.env
-        queue = self._queue
+        """The loop of `simpy.Environment.run` without a call an event, or a message that arrives."""
+        env, bus, ports, cut = self.env, self.bus, self.ports, self.cut
+        due, late, advance = env.due, env.late, env.advance
+        on_delivered, counts = bus.on_delivered, [tally.delivered for tally in bus.tallies]
         while self._unfinished > 0:
-            if not queue:
+            if not due and not advance() and not late:
                 raise SimnetError(f"the simulation stalled at t = {env.now:g} s: every agent waits")
-            env._now, _, _, event = heappop(queue)
-            callbacks, event.callbacks = event.callbacks, None
-            for callback in callbacks:
-                callback(event)
-            if not event._ok and not event.defused:
-                raise event._value
+            env._now, _, _, event = heappop(late) if late and not (due and due[-1] < late[0]) else due.pop()
+            if type(event) is not Flight:
+                callbacks, event.callbacks = event.callbacks, None
+                for callback in callbacks:
+                    callback(event)
+                if not event._ok and not event.defused:
+                    raise event._value
+                continue
+            if event.ending is not None:
+                event.ending(event)
+                continue
+            port = ports[event.peer]
+            if (cut or port.down or port.inbox is not None or event.corrupted) and not self._comes_in(event, port):
+                continue
+            self.in_flight -= 1
+            cargo = event.cargo
+            sender = cargo.sender
+            bus.seq = seq = bus.seq + 1
+            for delivered in counts:
+                delivered[sender] += 1
+            for tell in on_delivered:
+                tell(seq, env._now, event.peer, cargo.round, sender, event.message)
+            port.receive(cargo)
+            if not self.in_flight:
+                self.meet()
 
     def retire(self) -> None:
         """An agent has finished its last round, or will never come back."""
@@ -105,54 +124,69 @@ class VirtualEngine:
         """Hand one frame to the link of each peer."""
         raw = frame.encode(kind, sender=sender, round=round, payload=payload)
         carries, size, length = kind.label, len(raw), len(payload)
-        cargo = Carried(raw)
+        cargo = Carried(raw, sender, round)
         if self._shared_medium:
-            self._send_to_all(sender, peers, round, carries, length, cargo)
+            self._send_to_all(sender, peers, carries, length, cargo)
             return
-        transport = self.transport if kind in (frame.Kind.VALUE, frame.Kind.NOTICE) else None
-        env, bus, links, cut, arrival = self.env, self.bus, self.links, self.cut, self._arrival
-        now, queue, number, on_sent = env._now, self._queue, env._eid.__next__, bus.on_sent
+        transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
+        env, bus, links = self.env, self.bus, self.links[sender]
+        now, horizon, late, fresh, number = env._now, env.horizon, env.late, env.fresh, env._eid.__next__
+        on_sent, seq, message, total, flying = bus.on_sent, bus.seq, self._messages, 0, 0
+        simple = transport is None and not self.cut
         for peer in peers:
-            self._messages = message = self._messages + 1
-            link = links[sender, peer]
-            starts, departs, packets, total = link.transmitter.admit(now, size)
-            passage = link.wire.carry(starts, departs, packets, total)
-            fate, _, _, arrives, _, wire_bytes, corrupted, copies = passage
-            bus.seq = seq = bus.seq + 1
+            if simple:
+                arrives, wire_bytes, passage = links[peer].send(now, size)
+            else:
+                passage = links[peer].offer(now, size)
+                wire_bytes = passage.wire_bytes
+            seq += 1
+            message += 1
+            total += wire_bytes or size
             for tell in on_sent:
                 tell(seq, now, sender, round, peer, message, carries, length, wire_bytes or size)
-            flight = Flight(arrival, sender, peer, round, message, cargo, corrupted)
+            flight = Flight(cargo, peer, message)
+            if passage is None:
+                # `_launch` and `fly` at the price of neither: this is what happens to nearly all messages.
+                flying += 1
+                when = now + (arrives - now) if arrives > now else now
+                if when < horizon:
+                    heappush(late, (when, ARRIVAL, number(), flight))
+                else:
+                    fresh.append((when, ARRIVAL, number(), flight))
+                continue
+            bus.seq = seq
             if transport is not None:
                 self.in_flight += 1
                 transport.begin(flight, passage)
-            elif fate == "delivered" and not cut and not copies:
-                # `_launch` and `fly` at the price of neither: this is what happens to nearly all messages.
-                self.in_flight += 1
-                when = now + (arrives - now) if arrives > now else now
-                heappush(queue, (when, ARRIVAL, number(), flight))
             else:
                 self._launch(flight, passage)
+            seq = bus.seq
+        bus.seq, self._messages = seq, message
+        self.in_flight += flying
+        for tally in bus.tallies:
+            tally.sent(sender, carries, len(peers), length * len(peers), total)
 
-    def _send_to_all(
-        self, sender: int, peers: Sequence[int], round: int, carries: str, payload: int, cargo: Carried
-    ) -> None:
+    def _send_to_all(self, sender: int, peers: Sequence[int], carries: str, payload: int, cargo: Carried) -> None:
         """One transmission that every peer hears with its own luck; its bytes are counted with the first message."""
         if not peers:
             return
-        departure = self.links[sender, peers[0]].transmitter.admit(self.env.now, len(cargo.raw))
+        links, bus = self.links[sender], self.bus
+        departure = links[peers[0]].transmitter.admit(self.env.now, len(cargo.raw))
         for index, peer in enumerate(peers):
             self._messages = message = self._messages + 1
-            passage = self.links[sender, peer].wire.carry(*departure)
+            passage = links[peer].carry(*departure)
             size = (payload, passage.wire_bytes or len(cargo.raw)) if index == 0 else (0, 0)
-            self.bus.seq = seq = self.bus.seq + 1
-            for tell in self.bus.on_sent:
-                tell(seq, self.env.now, sender, round, peer, message, carries, *size)
-            self._launch(Flight(self._arrival, sender, peer, round, message, cargo, passage.corrupted), passage)
+            bus.seq = seq = bus.seq + 1
+            for tell in bus.on_sent:
+                tell(seq, self.env.now, sender, cargo.round, peer, message, carries, *size)
+            for tally in bus.tallies:
+                tally.sent(sender, carries, 1, *size)
+            self._launch(Flight(cargo, peer, message), passage)
 
     def _launch(self, flight: Flight, passage: Passage) -> None:
         """Let a message that is sent once meet its fate."""
-        fate, _, departs, arrives, _, _, _, copies = passage
-        if self.cut and (flight.sender, flight.peer) in self.cut:
+        fate, _, departs, arrives, _, _, flight.corrupted, copies = passage
+        if self.is_cut(flight):
             self._fail(events.MessageUnreachable, flight)
             return
         if fate == "overflowed":
@@ -161,31 +195,28 @@ class VirtualEngine:
         self.in_flight += 1
         if fate == "lost":
             # A lost message has no arrival: it is gone once its last bit has left.
-            flight.callbacks = self._loss
+            flight.ending = self._lose
             self.fly(flight, departs)
             return
         self.fly(flight, arrives)
         for time in copies:
-            copy = Flight(self._repetition, flight.sender, flight.peer, flight.round, flight.message, flight.cargo)
-            self.fly(copy, time)
+            self.fly(Flight(flight.cargo, flight.peer, flight.message, self._repeat), time)
 
     def fly(self, flight: Flight, until: float) -> None:
-        """Let a flight end at a point in simulated time: `env.schedule` without its cost."""
-        env = self.env
-        now = env._now
-        heappush(self._queue, (now + (until - now) if until > now else now, ARRIVAL, next(env._eid), flight))
+        """Let a flight end at a point in simulated time."""
+        now = self.env._now
+        self.env.plan(now + (until - now) if until > now else now, ARRIVAL, flight)
 
-    def deliver(self, flight: Flight) -> None:
-        """A message has arrived."""
-        port = self.ports[flight.peer]
-        if port.down or (self.cut and (flight.sender, flight.peer) in self.cut):
+    def _comes_in(self, flight: Flight, port: Receiver) -> bool:
+        """Whether a message that has arrived reaches its receiver now; if not, what becomes of it."""
+        if port.down or self.is_cut(flight):
             self._land(events.MessageUnreachable, flight)
         elif port.inbox is not None and not flight.taken:
             done = port.inbox.admit(self.env.now)
             if done == float("inf"):
                 self._land(events.MessageOverflowed, flight)
             else:
-                flight.taken, flight.callbacks = True, self._arrival
+                flight.taken = True
                 self.fly(flight, done)
         elif flight.corrupted:
             self.refused(flight)
@@ -193,14 +224,12 @@ class VirtualEngine:
             self.emit(events.MessageLost(flight.sender, flight.round, flight.peer, flight.message, "corrupted"))
             self.meet()
         else:
-            self.in_flight -= 1
-            bus = self.bus
-            bus.seq = seq = bus.seq + 1
-            for tell in bus.on_delivered:
-                tell(seq, self.env._now, flight.peer, flight.round, flight.sender, flight.message)
-            port.receive(flight.cargo)
-            if not self.in_flight:
-                self.meet()
+            return True
+        return False
+
+    def is_cut(self, flight: Flight) -> bool:
+        """Whether nothing gets through between sender and receiver now."""
+        return bool(self.cut) and (flight.sender, flight.peer) in self.cut
 
     def refused(self, flight: Flight) -> None:
         """Show the receiver a frame with a flipped bit; its checksum must give it away."""
@@ -208,20 +237,23 @@ class VirtualEngine:
         damaged = bytearray(flight.cargo.raw)
         damaged[place // 8] ^= 1 << place % 8
         try:
-            self.ports[flight.peer].receive(Carried(bytes(damaged)))
+            self.ports[flight.peer].receive(Carried(bytes(damaged), flight.sender, flight.round))
         except FrameError:
             return
         raise SimnetError("a damaged frame passed its checksum")
 
-    def repeat(self, flight: Flight) -> None:
+    def _repeat(self, flight: Flight) -> None:
         """A message has arrived once more: its receiver knows it already."""
-        if not self.ports[flight.peer].down and (flight.sender, flight.peer) not in self.cut:
+        if not self.ports[flight.peer].down and not self.is_cut(flight):
             self.emit(events.MessageDuplicated(flight.peer, flight.round, flight.sender, flight.message))
 
     def _lose(self, flight: Flight) -> None:
         self.in_flight -= 1
-        self.bus.seq = seq = self.bus.seq + 1
-        for tell in self.bus.on_lost:
+        bus = self.bus
+        bus.seq = seq = bus.seq + 1
+        for tally in bus.tallies:
+            tally.lost[flight.sender] += 1
+        for tell in bus.on_lost:
             tell(seq, self.env.now, flight.sender, flight.round, flight.peer, flight.message)
         if not self.in_flight:
             self.meet()

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
-import simpy
 from simpy.events import Event as SimEvent
 
 from simnet.algorithms.peer import Proposal, Work
+from simnet.engines.agenda import Agenda
 from simnet.engines.moments import SOLVING, Moment, Signal
 from simnet.learning.measure import Measurement, measure_together
 from simnet.learning.solver import Problem
@@ -26,7 +26,7 @@ BATCH = 128
 class Job(Signal):
     """Work that an agent waits for."""
 
-    def __init__(self, env: simpy.Environment, work: Work) -> None:
+    def __init__(self, env: Agenda, work: Work) -> None:
         super().__init__(env)
         self.work = work
 
@@ -38,7 +38,7 @@ class Job(Signal):
 class Workshop:
     """Collects the work of an instant, and does it when nothing else is left to do at it."""
 
-    def __init__(self, env: simpy.Environment) -> None:
+    def __init__(self, env: Agenda) -> None:
         self._env = env
         self._jobs: list[Job] = []
         self._stacks = Stacks()

@@ -193,7 +193,7 @@ class LiveAgent:
             self.line = Direct(self.channel.send)
             return
         me, scenario = self._post.agent, self._world.scenario
-        links = {ends[1]: link for ends, link in wiring.links(scenario, self._world.graph).items() if ends[0] == me}
+        links = wiring.links(scenario, self._world.graph)[me]
         shared = scenario.network.medium == "shared"
         self.line = Shim(
             me, links, clock, self._numbering, self._note, self.channel.send, self._fail, shared_medium=shared

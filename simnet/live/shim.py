@@ -94,7 +94,7 @@ class Shim:
         # One transmission that every peer hears with its own luck; its bytes are counted with the first message.
         first = next(iter(sizes))
         departure = self._links[first].transmitter.admit(now, sizes[first])
-        passages = {peer: self._links[peer].wire.carry(*departure) for peer in sizes}
+        passages = {peer: self._links[peer].carry(*departure) for peer in sizes}
         return {peer: passage if peer == first else passage._replace(packets=0) for peer, passage in passages.items()}
 
     def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:

@@ -2,29 +2,59 @@
 
 from __future__ import annotations
 
+from math import inf
+
+from simnet.network.loss import BernoulliSampler
 from simnet.network.model import LinkModel
 from simnet.network.transmitter import Transmitter
 from simnet.network.wire import Passage, Wire
 from simnet.streams import Streams
 
 
-class Link:
-    """A pure function of (now, size) and of what was sent before: it schedules nothing and knows no clock.
+class Link(Wire):
+    """A wire with its transmitter, which it may share with others (the uplink of an agent).
 
-    `name` is "sender>receiver" and names the streams. Links that share an uplink are given the same `transmitter`.
+    A pure function of (now, size) and of what was sent before: it schedules nothing and knows no clock. `name` is
+    "sender>receiver" and names the streams.
 
     >>> link = Link(LinkModel(bandwidth=8000.0), Streams(1), "0>1")
     >>> link.offer(0.0, 500).arrives, link.offer(0.1, 500).arrives
     (0.5, 1.0)
     """
 
-    __slots__ = ("transmitter", "wire")
+    __slots__ = ("_simple", "transmitter")
 
     def __init__(self, model: LinkModel, streams: Streams, name: str, transmitter: Transmitter | None = None) -> None:
+        super().__init__(model, streams, name)
         self.transmitter = transmitter or Transmitter(model, streams, name)
-        self.wire = Wire(model, streams, name)
+        self._simple = self.simple and self.transmitter.simple
 
     def offer(self, now: float, size: int) -> Passage:
         """Send a message of `size` bytes; `now` never goes back from one call to the next."""
-        starts, departs, packets, total = self.transmitter.admit(now, size)
-        return self.wire.carry(starts, departs, packets, total)
+        return self.carry(*self.transmitter.admit(now, size))
+
+    def send(self, now: float, size: int) -> tuple[float, int, Passage | None]:
+        """The same: arrival and bytes on the wire of a message that just arrives, at half the price of its passage.
+
+        Whatever else becomes of a message is in its passage.
+        """
+        line = self.transmitter
+        if not self._simple or line.busy_until > now:
+            passage = self.offer(now, size)
+            return passage.arrives, passage.wire_bytes, passage
+        # One packet on an idle line, which is what most messages are: `admit` and `carry` without a call.
+        total = size + line.overhead
+        if line.bandwidth is None:
+            departs = now
+        else:
+            line.busy_until = departs = now + total * 8.0 / line.bandwidth
+        arrives = departs + next(self._delays)
+        lost = self._lost
+        if type(lost) is BernoulliSampler and next(lost.uniforms) < lost.p:
+            return inf, total, Passage("lost", now, departs, inf, 1, total, False, ())
+        if self._ordered:
+            if arrives < self._latest:
+                arrives = self._latest
+            else:
+                self._latest = arrives
+        return arrives, total, None

@@ -45,7 +45,7 @@ def from_users(model: LinkModel, streams: Streams, server: int, users: int, feat
     packets = line.transmitter.packets(size)
     total = size + packets * model.overhead
     departs = 0.0 if model.bandwidth is None else total * 8.0 / model.bandwidth
-    return _summed((line.wire.carry(0.0, departs, packets, total) for _ in range(users)), users, features)
+    return _summed((line.carry(0.0, departs, packets, total) for _ in range(users)), users, features)
 
 
 def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int, features: int) -> Reports:

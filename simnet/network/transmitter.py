@@ -23,28 +23,29 @@ class Transmitter:
 
     __slots__ = (
         "_backlog",
-        "_bandwidth",
         "_bounded",
         "_by_bytes",
         "_limit",
         "_mtu",
-        "_overhead",
         "_red",
-        "_simple",
         "_waiting",
+        "bandwidth",
         "busy_until",
+        "overhead",
+        "simple",
     )
 
     def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
         queue = model.queue
-        self._bandwidth = model.bandwidth
+        self.bandwidth = model.bandwidth
         self._mtu = model.mtu
-        self._overhead = model.overhead
+        self.overhead = model.overhead
         self._limit = inf if queue.limit is None else queue.limit
         self._by_bytes = queue.unit == "bytes"
         self._red = None if queue.red is None else RedState(queue.red, streams, name)
         self._bounded = queue.limit is not None or queue.red is not None
-        self._simple = model.bandwidth is not None and model.mtu is None and queue.red is None
+        self.simple = model.mtu is None and queue.red is None
+        """A message is one packet, and an idle line takes it."""
         # (start, weight) of each packet that waits. Made when one first waits: an empty deque holds 760 bytes, and a
         # large network has a million lines.
         self._waiting: deque[tuple[float, int]] | None = None
@@ -53,24 +54,19 @@ class Transmitter:
 
     def packets(self, size: int) -> int:
         """How many packets a message of `size` bytes makes."""
-        return 1 if self._mtu is None else max(1, ceil(size / (self._mtu - self._overhead)))
+        return 1 if self._mtu is None else max(1, ceil(size / (self._mtu - self.overhead)))
 
     def passes(self, size: int) -> bool:
         """Whether a message of `size` bytes gets through when nothing is in its way."""
         packets = self.packets(size)
-        total = size + packets * self._overhead
-        return self._bandwidth is None or self._load(total, packets, idle=True) <= self._limit
+        total = size + packets * self.overhead
+        return self.bandwidth is None or self._load(total, packets, idle=True) <= self._limit
 
     def admit(self, now: float, size: int) -> Departure:
         """Send a message of `size` bytes, or refuse it; `now` never goes back from one call to the next."""
-        if self._simple and self.busy_until <= now and not self._waiting:
-            # One packet on an idle line: the most common case by far, and nothing can refuse it.
-            total = size + self._overhead
-            self.busy_until = departs = now + total * 8.0 / self._bandwidth  # type: ignore[operator]
-            return now, departs, 1, total
         packets = 1 if self._mtu is None else self.packets(size)
-        total = size + packets * self._overhead
-        bandwidth = self._bandwidth
+        total = size + packets * self.overhead
+        bandwidth = self.bandwidth
         if bandwidth is None:
             return now, now, packets, total
         service = total * 8.0 / bandwidth
@@ -110,7 +106,7 @@ class Transmitter:
     def _train(self, starts: float, total: int, packets: int, idle: bool) -> Iterator[tuple[float, int]]:
         """Start and weight of those packets of a message that have to wait."""
         assert self._mtu is not None
-        assert self._bandwidth is not None
+        assert self.bandwidth is not None
         for number in range(1 if idle else 0, packets):
             before = number * self._mtu
-            yield starts + before * 8.0 / self._bandwidth, min(self._mtu, total - before) if self._by_bytes else 1
+            yield starts + before * 8.0 / self.bandwidth, min(self._mtu, total - before) if self._by_bytes else 1

@@ -3,16 +3,18 @@
 The bus is the only way out of an engine. Every metric is a subscriber, and the same subscriber fed from a saved log
 gives the same numbers. A subscriber that has an attribute `kinds` hears only events of these types.
 
-Most of what happens is that a message is sent and arrives, and most subscribers only count or copy that. One that can
-do so without a record of each message is a `Follower`: it is told the bare fields. Records are made for the others.
+Most of what happens is that a message is sent and arrives, and most subscribers only count or copy that. One that only
+counts has an attribute `tally`: what it would count is counted there, and nothing is told. One that can do without a
+record of each message is a `Follower`: it is told the bare fields. Records are made for the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent
+from simnet.record.tally import Tally
 
 Subscriber = Callable[[int, float, Event], None]
 """Called with an event's number, its time to the nanosecond, and its record."""
@@ -54,11 +56,12 @@ class Bus:
     """Hands each event, with its sequence number and time, to all who listen to its kind, in order.
 
     An engine takes the next number, `seq`, for a message itself and calls everybody in `on_sent`, `on_delivered` or
-    `on_lost`: one entry a follower, and one that makes the records for all others.
+    `on_lost`: one entry a follower, and one that makes the records for all others. It counts the message in `tallies`.
     """
 
     def __init__(self, *subscribers: Subscriber) -> None:
         self._listeners = {kind: tuple(_listeners(kind, subscribers)) for kind in EVENTS.values()}
+        self.tallies = tuple(each.tally for each in subscribers if _counts(each))
         self.on_sent = tuple(each.sent for each in self._followers(MessageSent))
         self.on_delivered = tuple(each.delivered for each in self._followers(MessageDelivered))
         self.on_lost = tuple(each.lost for each in self._followers(MessageLost))
@@ -66,8 +69,9 @@ class Bus:
         self.seq = 0
 
     def _followers(self, kind: type[Event]) -> list[Follower]:
-        followers = [each for each in self._listeners[kind] if isinstance(each, Follower)]
-        others = tuple(each for each in self._listeners[kind] if not isinstance(each, Follower))
+        listeners = [each for each in self._listeners[kind] if not _counts(each)]
+        followers = [each for each in listeners if isinstance(each, Follower)]
+        others = tuple(each for each in listeners if not isinstance(each, Follower))
         return [*followers, _Records(others)] if others else followers
 
     def emit(self, now: float, event: Event) -> None:
@@ -82,6 +86,14 @@ class Bus:
 
 def _listeners(kind: type[Event], subscribers: Iterable[Subscriber]) -> Iterable[Subscriber]:
     return (each for each in subscribers if kind in getattr(each, "kinds", (kind,)))
+
+
+def _counts(subscriber: Any) -> TypeGuard[_Counting]:
+    return isinstance(getattr(subscriber, "tally", None), Tally)
+
+
+class _Counting(Protocol):
+    tally: Tally
 
 
 class _Records:

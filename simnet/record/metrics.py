@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import msgspec
-
 from simnet.record import events
 from simnet.record.privacy_meter import PrivacyMeter
 from simnet.record.tally import COUNTS, Tally
@@ -27,16 +25,15 @@ _ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
 
 
 class Metrics:
-    """Counts, and remembers what the summary and the tables need; of messages it is a `Follower`, by its tally."""
+    """Counts, and remembers what the summary and the tables need; of messages it needs no more than its `tally`."""
 
     def __init__(self) -> None:
         self.kinds = frozenset(_HANDLERS)
         self._start: events.RunStarted | None = None
         self._end: events.RunFinished | None = None
         self._degrees: Counter[int] = Counter()
-        self._tally = Tally()
-        self._add = self._tally.add
-        self.sent, self.delivered, self.lost = self._tally.sent, self._tally.delivered, self._tally.lost
+        self.tally = Tally()
+        self._add = self.tally.add
         self._staleness: Counter[int] = Counter()
         self._staleness_of_round: dict[int, Counter[int]] = {}
         self._accuracy: events.EvaluationDone | None = None
@@ -56,11 +53,11 @@ class Metrics:
     def _started(self, event: events.RunStarted) -> None:
         self._start = event
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
-        self._tally.open(len(event.rows))
+        self.tally.open(len(event.rows))
         self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
 
     def _sent(self, event: events.MessageSent) -> None:
-        self.sent(0, 0.0, *msgspec.structs.astuple(event))
+        self.tally.sent(event.agent, event.carries, 1, event.payload_bytes, event.wire_bytes)
 
     def _gathered(self, event: events.ReportsGathered) -> None:
         for name in ("messages", "delivered", "lost", "payload_bytes", "wire_bytes"):
@@ -98,7 +95,7 @@ class Metrics:
         if of_round is None:
             of_round = self._staleness_of_round[event.round] = Counter()
         of_round[staleness] += 1
-        self._tally.used(event.agent, staleness)
+        self.tally.used(event.agent, staleness)
 
     def _released(self, event: events.ReleaseMade) -> None:
         self._add(event.agent, "releases")
@@ -114,7 +111,7 @@ class Metrics:
             {"round": event.round, "t": self._now}
             | {name: getattr(event, name) for name in _ACCURACY}
             | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
-            | self._tally.communication()
+            | self.tally.communication()
             | {f"staleness_{name}": value for name, value in stale.items()}
         )
 
@@ -130,10 +127,10 @@ class Metrics:
         rows = []
         for agent, held in enumerate(self._start.rows if self._start else ()):
             row: Row = {"agent": agent, "rows": held, "degree": self._degrees[agent]}
-            row |= {name: self._tally.of(agent, name) for name in (*COUNTS, "releases")}
-            used = self._tally.of(agent, "values_used")
+            row |= {name: self.tally.of(agent, name) for name in (*COUNTS, "releases")}
+            used = self.tally.of(agent, "values_used")
             privacy = self._privacy.agent(agent)
-            row["staleness_mean"] = self._tally.of(agent, "staleness_sum") / used if used else 0.0
+            row["staleness_mean"] = self.tally.of(agent, "staleness_sum") / used if used else 0.0
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
@@ -144,8 +141,8 @@ class Metrics:
     def _cost(self, scenario: dict[str, Any]) -> Row:
         """Totals by the scenario's prices, where it has any."""
         amounts = {
-            "per_byte": self._tally.total("wire_bytes"),
-            "per_message": self._tally.total("messages") + self._tally.total("retransmissions"),
+            "per_byte": self.tally.total("wire_bytes"),
+            "per_message": self.tally.total("messages") + self.tally.total("retransmissions"),
             "per_second": self._work,
         }
         totals = {
@@ -175,9 +172,9 @@ class Metrics:
                 "claimed_epsilon": privacy.claimed_epsilon,
                 "proven_epsilon": privacy.proven_epsilon,
                 "basis": privacy.basis,
-                "releases_max": self._tally.most("releases"),
+                "releases_max": self.tally.most("releases"),
             },
-            "communication": self._tally.communication(),
+            "communication": self.tally.communication(),
             "staleness": _staleness(self._staleness),
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
         } | self._cost(scenario)

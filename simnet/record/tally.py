@@ -12,15 +12,12 @@ OTHERS = ("releases", "staleness_sum", "values_used")
 
 
 class Tally:
-    """How often what happened at which agent; a message and its fate count where it was sent.
-
-    `sent`, `delivered` and `lost` are those of a `simnet.record.bus.Follower`.
-    """
+    """How often what happened at which agent; a message and its fate count where it was sent."""
 
     def __init__(self) -> None:
         self._of: dict[str, list[int]] = {name: [] for name in (*COUNTS, *OTHERS)}
         # What every message adds to, without a look-up.
-        self._messages, self._delivered, self._lost = (self._of[name] for name in ("messages", "delivered", "lost"))
+        self._messages, self.delivered, self.lost = (self._of[name] for name in ("messages", "delivered", "lost"))
         self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
         self._staleness, self._used = self._of["staleness_sum"], self._of["values_used"]
 
@@ -32,29 +29,13 @@ class Tally:
     def add(self, agent: int, name: str, amount: int = 1) -> None:
         self._of[name][agent] += amount
 
-    def sent(
-        self,
-        seq: int,
-        now: float,
-        agent: int,
-        round: int,
-        peer: int,
-        message: int,
-        carries: str,
-        payload_bytes: int,
-        wire_bytes: int,
-    ) -> None:
-        self._messages[agent] += 1
+    def sent(self, agent: int, carries: str, messages: int, payload_bytes: int, wire_bytes: int) -> None:
+        """So many messages of one kind, with the bytes of all of them."""
+        self._messages[agent] += messages
         self._payload_bytes[agent] += payload_bytes
         self._wire_bytes[agent] += wire_bytes
         if carries == "notice":
-            self.add(agent, "notices")
-
-    def delivered(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        self._delivered[peer] += 1
-
-    def lost(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        self._lost[agent] += 1
+            self.add(agent, "notices", messages)
 
     def used(self, agent: int, staleness: int) -> None:
         self._staleness[agent] += staleness

@@ -71,6 +71,19 @@ def test_the_same_seed_gives_the_same_passages(model, steps, seed):
     assert first == again
 
 
+@given(models, messages, st.integers(0, 1000))
+def test_what_a_message_meets_in_short_is_what_its_passage_tells(model, steps, seed):
+    brief = Link(model, Streams(seed), "0>1")
+    for now, size, passage in send(Link(model, Streams(seed), "0>1"), steps):
+        arrives, wire_bytes, whole = brief.send(now, size)
+        assert (arrives, wire_bytes) == (passage.arrives, passage.wire_bytes)
+        if whole is None:
+            assert passage.fate == "delivered"
+            assert (passage.packets, passage.corrupted, passage.copies) == (1, False, ())
+        else:
+            assert whole == passage
+
+
 @given(models, messages, messages, st.integers(0, 1000))
 def test_links_with_transmitters_of_their_own_do_not_know_of_each_other(model, here, there, seed):
     alone = send(Link(model, Streams(seed), "0>1"), here)
@@ -101,6 +114,6 @@ def test_one_transmission_may_reach_several_wires():
     model = LinkModel(Uniform(0.1, 0.2), Bernoulli(0.5), bandwidth=8000.0)
     links = [Link(model, Streams(1), f"0>{peer}") for peer in range(1, 50)]
     departure = links[0].transmitter.admit(0.0, 1000)
-    passages = [link.wire.carry(*departure) for link in links]
+    passages = [link.carry(*departure) for link in links]
     assert {p.departs for p in passages} == {1.0}
     assert {p.fate for p in passages} == {"delivered", "lost"}

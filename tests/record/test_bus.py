@@ -3,6 +3,8 @@ import numpy as np
 from simnet.record import events as ev
 from simnet.record.bus import Bus
 from simnet.record.log import read
+from simnet.record.metrics import Metrics
+from simnet.record.tally import Tally
 from tests.record.stories import start, write
 
 
@@ -31,3 +33,38 @@ def test_a_clock_that_counts_in_integers_or_in_numpy_gives_the_same_log():
     plain = raw(0.0, 1.0, 2.5)
     assert raw(0, 1, np.float64(2.5)) == plain
     assert [t for _, t, _ in read(plain[0])] == [0.0, 1.0, 2.5]
+
+
+class Counter:
+    """Counts messages, and remembers what it was told one by one."""
+
+    def __init__(self):
+        self.tally = Tally()
+        self.heard = []
+
+    def __call__(self, seq, t, event):
+        self.heard.append(event)
+
+
+def test_who_only_counts_messages_is_told_of_none_that_an_engine_counts():
+    counter, all_of_them = Counter(), []
+    bus = Bus(counter, lambda seq, t, event: all_of_them.append(event))
+    assert bus.tallies == (counter.tally,)
+    for tell in bus.on_delivered:
+        tell(1, 0.5, 1, 1, 0, 7)
+    bus.emit(0.5, ev.MessageUnreachable(0, 1, 1, 8))
+    assert counter.heard == [ev.MessageUnreachable(0, 1, 1, 8)]
+    assert all_of_them == [ev.MessageDelivered(1, 1, 0, 7), *counter.heard]
+
+
+def test_messages_that_are_counted_together_count_as_if_they_were_told_one_by_one():
+    messages = [ev.MessageSent(0, 1, peer, peer, carries, 16, 48) for peer in (1, 2) for carries in ("value", "notice")]
+    told, counted = Metrics(), Metrics()
+    for metrics in (told, counted):
+        metrics(1, 0.0, start(3, [(0, 1), (0, 2)]))
+    for seq, message in enumerate(messages, 2):
+        told(seq, 0.0, message)
+    for carries in ("value", "notice"):
+        counted.tally.sent(0, carries, 2, 2 * 16, 2 * 48)
+    assert counted.agents == told.agents
+    assert counted.tally.communication() == told.tally.communication()
