@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from simnet.errors import SimnetError
@@ -14,15 +17,24 @@ if TYPE_CHECKING:
     from distributed import Client
 
 _PATIENCE = "20s"
-_LEAN = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "10s"}
-"""A run is one long task: sampling the workers' stacks tells nobody anything and takes a core's attention."""
+_AS_THE_POOL = {
+    "distributed.scheduler.worker-saturation": 1.0,  # one run at a time: one that kills its worker harms no other
+    "distributed.scheduler.allowed-failures": 1,  # and it may do so twice
+    # A run is one long task: watching the workers closely tells nobody anything and takes a core's attention.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "2s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
+_NEEDED_BY_WORKERS = ["simnet.simulate", "simnet.study.job", "distributed.nanny"]
 
 
 def execute(jobs: Sequence[Job], address: str, workers: int) -> Generator[Record, None, None]:
     """Records in the order in which the runs end; `address` is `local` or a scheduler's, such as tcp://host:8786."""
     if not jobs:
         return
-    with _client(address, min(workers, len(jobs))) as client:
+    if find_spec("distributed") is None:
+        raise SimnetError("--cluster needs Dask: install it with pip install 'simnet[cluster]'")
+    with _local(min(workers, len(jobs))) if address == "local" else _distant(address) as client:
         from distributed import as_completed
 
         by_name = {f"simnet-{job.key}": job for job in jobs}
@@ -42,23 +54,47 @@ def _reason(error: BaseException | None) -> str:
 
 
 @contextmanager
-def _client(address: str, workers: int) -> Iterator[Client]:
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise SimnetError("--cluster needs Dask: install it with pip install 'simnet[cluster]'") from None
-    if address == "local":
-        import dask
+def _local(workers: int) -> Iterator[Client]:
+    """A scheduler in this process and workers that are processes of their own."""
+    begun = _begin_workers()  # before Dask is imported here: both take a second
+    import dask
+    from distributed import Client, LocalCluster
 
-        with (
-            dask.config.set(_LEAN),
-            LocalCluster(
-                n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            yield client
-        return
+    with (
+        dask.config.set(_AS_THE_POOL | {"distributed.worker.multiprocessing-method": begun}),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            memory_limit=None,  # as in the pool: a run may take what the machine has
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": ":0"},  # a port for its state: any, so that studies run side by side
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def _begin_workers() -> str:
+    """How worker processes come to be: where that is safe, as copies of one that has imported what they need.
+
+    So all imports are done once and not once a worker, and a worker ends without taking its modules apart. A worker
+    that Dask spawns also returns each freed array to the system at once, which costs a run a tenth of its time.
+    """
+    if sys.platform != "linux":  # elsewhere a copy of a process with numerical libraries in it may crash
+        return "spawn"
+    from multiprocessing import forkserver
+
+    multiprocessing.get_context("forkserver").set_forkserver_preload(_NEEDED_BY_WORKERS)
+    forkserver.ensure_running()
+    return "forkserver"
+
+
+@contextmanager
+def _distant(address: str) -> Iterator[Client]:
+    """Whatever scheduler answers at an address."""
+    from distributed import Client
+
     try:
         client = Client(address, timeout=_PATIENCE)
     except (OSError, ValueError, ImportError) as error:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ import pytest
 import simnet
 from simnet import Scenario
 from simnet.errors import SimnetError
-from simnet.study.job import Job
-from simnet.study.sweep import executor
+from simnet.study.job import Job, perform
+from simnet.study.keys import code_version
+from simnet.study.plan import plan
+from simnet.study.sweep import executor, read
 from tests.study.small import SCENARIO, content
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'simnet[cluster]'")
@@ -56,6 +59,33 @@ def test_two_worker_processes_of_a_cluster_find_what_the_pool_finds(scheduler):
     assert over_there.rounds.equals(here.rounds)
     with distributed.Client(scheduler) as client:
         assert len(client.scheduler_info()["workers"]) == 2
+
+
+@dataclass(frozen=True)
+class Poison:
+    """Kills the process that builds its network."""
+
+    seed: int = 1
+
+    def resolved(self) -> dict[str, object]:
+        return {}
+
+    @property
+    def topology(self) -> object:
+        os._exit(7)
+
+
+def test_a_local_cluster_survives_its_workers_and_finds_what_this_process_finds():
+    jobs = [Job(run.key, code_version(), run.scenario) for run in plan(read(content()))]
+    here = {job.key: perform(job) for job in jobs}
+    over_there = {
+        record.key: record for record in executor(2, "local")([Job("poison", code_version(), Poison()), *jobs])
+    }
+    assert "KilledWorker" in over_there.pop("poison").error
+    assert over_there.keys() == here.keys()
+    for key, record in over_there.items():
+        assert record.rounds == here[key].rounds
+        assert record.summary["digest"] == here[key].summary["digest"]
 
 
 def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
