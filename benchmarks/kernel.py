@@ -94,9 +94,9 @@ class Node:
         self.heard += 1
 
     def open(self, cargo: Carried) -> None:
-        if cargo.opened is None:
-            cargo.opened = frame.decode(cargo.raw)
-        assert cargo.opened.payload == PAYLOAD
+        if cargo.parts is None:
+            assert frame.decode(cargo.raw).payload == PAYLOAD
+            cargo.parts = ()
         self.heard += 1
 
 

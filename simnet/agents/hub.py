@@ -64,8 +64,7 @@ async def run_hub(
         if peer.waits:
             await pacing.settle(t, port, neighbourhood)
             known = neighbourhood.read()
-            for value in known:
-                port.emit(events.ValueUsed(me, t, value.peer, max(0, t - value.round)))
+            port.used(t, known)
             peer.gather(known)
         proposal = await port.propose(peer, t)
         await port.compute(proposal.gradients)
@@ -108,8 +107,7 @@ async def run_leaf(
             await port.rendezvous()
         await pacing.settle(t, port, neighbourhood)
         known = neighbourhood.read()
-        for value in known:
-            port.emit(events.ValueUsed(me, t, value.peer, max(0, t - value.round)))
+        port.used(t, known)
         peer.absorb(t, sent, known)
         port.emit(events.DualUpdated(me, t))
         port.finished(t, peer.theta, peer.dual)

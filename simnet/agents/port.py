@@ -14,6 +14,11 @@ def never() -> bool:
     return False
 
 
+def ages(round: int, known: Sequence[Known]) -> list[int]:
+    """By how many rounds each value is older than the round that uses it."""
+    return [round - value.round if value.round < round else 0 for value in known]
+
+
 class Port(Protocol):
     """Time, messages and the event stream, as one agent sees them."""
 
@@ -81,6 +86,10 @@ class Port(Protocol):
 
     async def ask(self, round: int) -> list[Known]:
         """Ask every neighbour what it last heard from this agent; the answers that come within `network.recovery`."""
+        ...
+
+    def used(self, round: int, known: Sequence[Known]) -> None:
+        """Put on the record that a round used these values."""
         ...
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:

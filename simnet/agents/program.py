@@ -51,8 +51,7 @@ async def run_agent(
             await recover(t, peer, port)
             sent = None
         known = neighbourhood.read()
-        for value in known:
-            port.emit(events.ValueUsed(me, t, value.peer, t - value.round if t > value.round else 0))
+        port.used(t, known)
         peer.absorb(t, sent, known)
         port.emit(events.DualUpdated(me, t))
         port.finished(t, peer.theta, peer.dual)

@@ -36,7 +36,7 @@ class Receiver(Protocol):
         ...
 
     def receive(self, cargo: Carried) -> None:
-        """Take in a frame; a FrameError if it is damaged."""
+        """Take in a frame that has passed its checks; a FrameError if its payload says nothing."""
         ...
 
 
@@ -53,13 +53,27 @@ class Transport(Protocol):
 
 
 class Carried(msgspec.Struct):
-    """A frame that is carried to one or several receivers; whoever opens it first unpacks it for all."""
+    """A frame that is carried to one or several receivers; whoever decodes its payload first does it for all.
 
-    raw: bytes
+    Its bytes are written only where somebody looks at them: the rest of a run needs no more than how many there are.
+    """
+
+    kind: frame.Kind
     sender: int
     round: int
-    opened: frame.Frame | None = None
+    payload: bytes
     parts: Parts | None = None
+    """what the payload says, once it has been decoded"""
+
+    @property
+    def size(self) -> int:
+        """How many bytes the frame has."""
+        return frame.HEADER_BYTES + len(self.payload)
+
+    @property
+    def raw(self) -> bytes:
+        """The frame's bytes."""
+        return frame.encode(self.kind, sender=self.sender, round=self.round, payload=self.payload)
 
 
 class Flight(msgspec.Struct, gc=False):

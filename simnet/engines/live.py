@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from simnet.agents.neighbourhood import Neighbourhood
+from simnet.agents.port import ages
 from simnet.algorithms.peer import Known, Parts, Peer, Proposal, Vector, alone
 from simnet.errors import FrameError, LiveError
 from simnet.network import frame
@@ -252,6 +253,10 @@ class LivePort:
 
     async def ask(self, round: int) -> list[Known]:
         raise LiveError("a live agent goes on from its checkpoint and has nothing to ask its neighbours")
+
+    def used(self, round: int, known: Sequence[Known]) -> None:
+        for value, age in zip(known, ages(round, known), strict=True):
+            self.emit(events.ValueUsed(self.agent, round, value.peer, age))
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:
         self._replay = None

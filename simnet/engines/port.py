@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from simnet.agents.neighbourhood import Neighbourhood
-from simnet.agents.port import never
+from simnet.agents.port import ages, never
 from simnet.algorithms.peer import Known, Parts, Peer, Proposal, Vector
 from simnet.engines.flight import Carried
 from simnet.engines.moments import NEW_WORK, ROUND_END, Moment, Signal
@@ -13,6 +13,8 @@ from simnet.engines.virtual import VirtualEngine
 from simnet.network import frame
 from simnet.network.inbox import Inbox
 from simnet.network.payload import Writer
+
+_VALUE, _NOTICE = frame.Kind.VALUE, frame.Kind.NOTICE
 
 
 class VirtualPort:
@@ -75,13 +77,14 @@ class VirtualPort:
             await Moment(env, end, NEW_WORK)
 
     def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
-        return self._writer.model(model, accompany)
+        payload, told = self._writer.model(model, accompany)
+        return payload, _shared(told)
 
     def seal(self, peer: int, parts: Parts) -> bytes:
         return self._writer.letter(peer, parts)
 
     def broadcast(self, round: int, payload: bytes) -> None:
-        self._engine.send(self.agent, self.neighbours, round, frame.Kind.VALUE, payload)
+        self._engine.send(self.agent, self.neighbours, round, frame.Kind.VALUE, payload, self._writer.said(payload))
 
     def post(self, round: int, payloads: Mapping[int, bytes]) -> None:
         for peer, payload in payloads.items():
@@ -118,6 +121,10 @@ class VirtualPort:
         while self._restart is not None:
             await self._restart
 
+    def used(self, round: int, known: Sequence[Known]) -> None:
+        engine = self._engine
+        engine.bus.used(engine.env._now, self.agent, round, [value.peer for value in known], ages(round, known))
+
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:
         for done in self._engine.scoreboard.note(self.agent, round, theta, dual):
             self.emit(done)
@@ -153,25 +160,22 @@ class VirtualPort:
 
     def receive(self, cargo: Carried) -> None:
         """A frame arrived: whoever waits for it wakes."""
-        arrived = cargo.opened
-        if arrived is None:
-            arrived = cargo.opened = frame.decode(cargo.raw)
-        sender, kind = arrived.sender, arrived.kind
-        if kind is frame.Kind.VALUE:
+        sender, kind = cargo.sender, cargo.kind
+        if kind is _VALUE:
             parts = cargo.parts
             if parts is None:
-                parts = cargo.parts = _shared(self._writer.decode(arrived.payload))
-            self._neighbourhood.hear(sender, arrived.round, parts)
-        elif kind is frame.Kind.NOTICE:
-            self._neighbourhood.hear(sender, arrived.round, None)
+                parts = cargo.parts = _shared(self._writer.decode(cargo.payload))
+            self._neighbourhood.hear(sender, cargo.round, parts)
+        elif kind is _NOTICE:
+            self._neighbourhood.hear(sender, cargo.round, None)
         elif kind is frame.Kind.ACK:
             assert self._engine.transport is not None
-            self._engine.transport.acknowledged(self.agent, sender, arrived.round)
+            self._engine.transport.acknowledged(self.agent, sender, cargo.round)
         elif kind is frame.Kind.REQUEST:
             known = self._neighbourhood.of(sender)
             self._engine.send(self.agent, (sender,), known.round, frame.Kind.REPLY, self._writer.again(known.parts))
         else:
-            self._answers[sender] = Known(self.agent, arrived.round, self._writer.decode(arrived.payload))
+            self._answers[sender] = Known(self.agent, cargo.round, self._writer.decode(cargo.payload))
         if self._waiting is not None and self._waiting[1]():
             signal, self._waiting = self._waiting[0], None
             signal.succeed(True)

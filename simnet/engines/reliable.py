@@ -98,8 +98,8 @@ class Reliable:
         if engine.ports[flight.sender].down:
             at(engine.env, engine.env.now + self._timeout, lambda: self._expire(pending))
             return
-        passage = engine.links[flight.sender][flight.peer].offer(engine.env.now, len(flight.cargo.raw))
-        size = passage.wire_bytes or len(flight.cargo.raw)
+        passage = engine.links[flight.sender][flight.peer].offer(engine.env.now, flight.cargo.size)
+        size = passage.wire_bytes or flight.cargo.size
         engine.emit(
             events.MessageRetransmitted(flight.sender, flight.round, flight.peer, flight.message, pending.attempt, size)
         )

@@ -7,11 +7,12 @@ SimPy events. `simnet.engines.moments` says in which order things happen at one 
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Coroutine, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+from simnet.algorithms.peer import Parts
+from simnet.collector import resting
 from simnet.engines.agenda import Agenda
 from simnet.engines.flight import Carried, Flight, Receiver, Transport
 from simnet.engines.moments import ARRIVAL, Signal
@@ -74,13 +75,8 @@ class VirtualEngine:
         Nothing in the loop makes cycles of references, so the collector, which would visit all agents and links again
         and again, rests meanwhile.
         """
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
+        with resting():
             self._run()
-        finally:
-            if collecting:
-                gc.enable()
 
     def _run(self) -> None:
         """The loop of `simpy.Environment.run` without a call an event, or a message that arrives."""
@@ -120,11 +116,18 @@ class VirtualEngine:
         """An agent has finished its last round, or will never come back."""
         self._unfinished -= 1
 
-    def send(self, sender: int, peers: Sequence[int], round: int, kind: frame.Kind, payload: bytes) -> None:
-        """Hand one frame to the link of each peer."""
-        raw = frame.encode(kind, sender=sender, round=round, payload=payload)
-        carries, size, length = kind.label, len(raw), len(payload)
-        cargo = Carried(raw, sender, round)
+    def send(
+        self,
+        sender: int,
+        peers: Sequence[int],
+        round: int,
+        kind: frame.Kind,
+        payload: bytes,
+        parts: Parts | None = None,
+    ) -> None:
+        """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
+        cargo = Carried(kind, sender, round, payload, parts)
+        carries, size, length = kind.label, cargo.size, len(payload)
         if self._shared_medium:
             self._send_to_all(sender, peers, carries, length, cargo)
             return
@@ -171,11 +174,11 @@ class VirtualEngine:
         if not peers:
             return
         links, bus = self.links[sender], self.bus
-        departure = links[peers[0]].transmitter.admit(self.env.now, len(cargo.raw))
+        departure = links[peers[0]].transmitter.admit(self.env.now, cargo.size)
         for index, peer in enumerate(peers):
             self._messages = message = self._messages + 1
             passage = links[peer].carry(*departure)
-            size = (payload, passage.wire_bytes or len(cargo.raw)) if index == 0 else (0, 0)
+            size = (payload, passage.wire_bytes or cargo.size) if index == 0 else (0, 0)
             bus.seq = seq = bus.seq + 1
             for tell in bus.on_sent:
                 tell(seq, self.env.now, sender, cargo.round, peer, message, carries, *size)
@@ -232,12 +235,12 @@ class VirtualEngine:
         return bool(self.cut) and (flight.sender, flight.peer) in self.cut
 
     def refused(self, flight: Flight) -> None:
-        """Show the receiver a frame with a flipped bit; its checksum must give it away."""
-        place = flight.message % (8 * len(flight.cargo.raw))
+        """Open a frame with a flipped bit, as its receiver would; its checksum must give it away."""
         damaged = bytearray(flight.cargo.raw)
+        place = flight.message % (8 * len(damaged))
         damaged[place // 8] ^= 1 << place % 8
         try:
-            self.ports[flight.peer].receive(Carried(bytes(damaged), flight.sender, flight.round))
+            frame.decode(bytes(damaged))
         except FrameError:
             return
         raise SimnetError("a damaged frame passed its checksum")

@@ -36,6 +36,7 @@ class Writer:
         self._company = CODECS["float64" if settings.get("values", codec) == "float64" else "float32"]()
         self._letters: dict[int, Codec] = {}
         self._told: Parts = ()
+        self._last: tuple[bytes, Parts] = (b"", ())
 
     def model(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
         """A payload for all neighbours, and what they hold once they have decoded it and all before it."""
@@ -44,12 +45,18 @@ class Writer:
         whole = said.onto(self._told) if type(said) is Partial else said
         company = accompany(whole[0])
         if not company:
-            self._told = whole
+            self._told, self._last = whole, (first, said)
             return first, whole
         second = self._company.encode(_told_only(company, said))
         said = _joined(said, self._company.decode(second))
         self._told = said.onto(self._told) if type(said) is Partial else said
-        return b"".join((_COMPOUND.pack(0, len(first)), first, second)), self._told
+        payload = b"".join((_COMPOUND.pack(0, len(first)), first, second))
+        self._last = payload, said
+        return payload, self._told
+
+    def said(self, payload: bytes) -> Parts | None:
+        """What `decode` gives for the payload that `model` made last; None for another one."""
+        return self._last[1] if payload is self._last[0] else None
 
     def letter(self, peer: int, parts: Parts) -> bytes:
         """A payload for one neighbour."""

@@ -3,17 +3,17 @@
 The bus is the only way out of an engine. Every metric is a subscriber, and the same subscriber fed from a saved log
 gives the same numbers. A subscriber that has an attribute `kinds` hears only events of these types.
 
-Most of what happens is that a message is sent and arrives, and most subscribers only count or copy that. One that only
-counts has an attribute `tally`: what it would count is counted there, and nothing is told. One that can do without a
-record of each message is a `Follower`: it is told the bare fields. Records are made for the others.
+Most of what happens is that a message is sent, arrives and is used, and most subscribers only count or copy that. One
+that only counts has an attribute `tally`: what it would count is counted there, and nothing is told. One that can do
+without a record of each message is a `Follower`: it is told the bare fields. Records are made for the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
-from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent
+from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
 from simnet.record.tally import Tally
 
 Subscriber = Callable[[int, float, Event], None]
@@ -65,6 +65,7 @@ class Bus:
         self.on_sent = tuple(each.sent for each in self._followers(MessageSent))
         self.on_delivered = tuple(each.delivered for each in self._followers(MessageDelivered))
         self.on_lost = tuple(each.lost for each in self._followers(MessageLost))
+        self._on_used = tuple(each for each in self._listeners[ValueUsed] if not _counts(each))
         self._now = self._t = 0.0
         self.seq = 0
 
@@ -73,6 +74,20 @@ class Bus:
         followers = [each for each in listeners if isinstance(each, Follower)]
         others = tuple(each for each in listeners if not isinstance(each, Follower))
         return [*followers, _Records(others)] if others else followers
+
+    def used(self, now: float, agent: int, round: int, peers: Sequence[int], staleness: Sequence[int]) -> None:
+        """Publish a `ValueUsed` for each of these neighbours."""
+        for tally in self.tallies:
+            tally.used(agent, round, staleness)
+        if not self._on_used:
+            self.seq += len(peers)
+            return
+        t = _rounded(now)
+        for peer, age in zip(peers, staleness, strict=True):
+            self.seq = seq = self.seq + 1
+            event = ValueUsed(agent, round, peer, age)
+            for tell in self._on_used:
+                tell(seq, t, event)
 
     def emit(self, now: float, event: Event) -> None:
         """Publish; times are kept to the nanosecond, so that the last bits of a logarithm do not matter."""

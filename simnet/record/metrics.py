@@ -35,7 +35,6 @@ class Metrics:
         self.tally = Tally()
         self._add = self.tally.add
         self._staleness: Counter[int] = Counter()
-        self._staleness_of_round: dict[int, Counter[int]] = {}
         self._accuracy: events.EvaluationDone | None = None
         self._privacy = PrivacyMeter(0.5, 0)
         self._began: dict[int, float] = {}
@@ -89,13 +88,7 @@ class Metrics:
         self._add(event.agent, "skips")
 
     def _used(self, event: events.ValueUsed) -> None:
-        staleness = event.staleness
-        self._staleness[staleness] += 1
-        of_round = self._staleness_of_round.get(event.round)
-        if of_round is None:
-            of_round = self._staleness_of_round[event.round] = Counter()
-        of_round[staleness] += 1
-        self.tally.used(event.agent, staleness)
+        self.tally.used(event.agent, event.round, (event.staleness,))
 
     def _released(self, event: events.ReleaseMade) -> None:
         self._add(event.agent, "releases")
@@ -105,7 +98,9 @@ class Metrics:
 
     def _evaluated(self, event: events.EvaluationDone) -> None:
         self._accuracy = event
-        stale = _staleness(self._staleness_of_round.pop(event.round, Counter()))
+        ages = self.tally.ages.pop(event.round, Counter())
+        self._staleness.update(ages)
+        stale = _staleness(ages)
         privacy = self._privacy.network()
         self.rounds.append(
             {"round": event.round, "t": self._now}
@@ -175,7 +170,7 @@ class Metrics:
                 "releases_max": self.tally.most("releases"),
             },
             "communication": self.tally.communication(),
-            "staleness": _staleness(self._staleness),
+            "staleness": _staleness(sum(self.tally.ages.values(), start=self._staleness)),
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
         } | self._cost(scenario)
 

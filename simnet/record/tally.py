@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 COUNTS = (
     *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
     *("retransmissions", "payload_bytes", "wire_bytes", "duplicates", "corrupted"),
@@ -20,6 +23,8 @@ class Tally:
         self._messages, self.delivered, self.lost = (self._of[name] for name in ("messages", "delivered", "lost"))
         self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
         self._staleness, self._used = self._of["staleness_sum"], self._of["values_used"]
+        self.ages: dict[int, Counter[int]] = {}
+        """Of each round that somebody is in: how many of the values used were how many rounds old."""
 
     def open(self, agents: int) -> None:
         """Start from nothing with so many agents."""
@@ -37,9 +42,15 @@ class Tally:
         if carries == "notice":
             self.add(agent, "notices", messages)
 
-    def used(self, agent: int, staleness: int) -> None:
-        self._staleness[agent] += staleness
-        self._used[agent] += 1
+    def used(self, agent: int, round: int, staleness: Sequence[int]) -> None:
+        """A round of an agent used values so many rounds old."""
+        self._staleness[agent] += sum(staleness)
+        self._used[agent] += len(staleness)
+        ages = self.ages.get(round)
+        if ages is None:
+            ages = self.ages[round] = Counter()
+        for age in staleness:
+            ages[age] += 1
 
     def of(self, agent: int, name: str) -> int:
         return self._of[name][agent]

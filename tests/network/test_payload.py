@@ -87,3 +87,17 @@ def test_a_small_payload_cannot_ask_for_much_memory():
         writer.decode(empty, longest=20)
     assert tracemalloc.get_traced_memory()[1] < 100_000
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("company", [(), (VECTORS[3],)])
+@pytest.mark.parametrize("codec", sorted(CODECS))
+def test_the_sender_knows_what_its_receivers_will_decode(codec, company):
+    writer = Writer(Streams(1), 0, codec)
+    for model in VECTORS:
+        payload, _ = writer.model(model, lambda decoded: company)
+        said, decoded = writer.said(payload), writer.decode(payload)
+        assert said is not None
+        assert type(said) is type(decoded)
+        for mine, theirs in zip(said, decoded, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        assert writer.said(bytes(bytearray(payload))) is None, "only the very payload is known"

@@ -68,3 +68,24 @@ def test_messages_that_are_counted_together_count_as_if_they_were_told_one_by_on
         counted.tally.sent(0, carries, 2, 2 * 16, 2 * 48)
     assert counted.agents == told.agents
     assert counted.tally.communication() == told.tally.communication()
+
+
+def test_values_that_are_told_together_are_as_if_they_were_told_one_by_one():
+    heard, together, one_by_one = [], Metrics(), Metrics()
+    for metrics, tell in ((together, lambda bus: bus.used(0.5, 0, 3, (1, 2), (0, 2))), (one_by_one, emit_two)):
+        bus = Bus(lambda *told: heard.append(told), metrics)
+        bus.emit(0.0, start(3, [(0, 1), (0, 2)]))
+        tell(bus)
+        bus.emit(1.0, ev.DualUpdated(0, 3))
+    assert heard[: len(heard) // 2] == heard[len(heard) // 2 :]
+    assert together.summary("", None)["staleness"] == one_by_one.summary("", None)["staleness"]
+    assert together.summary("", None)["staleness"]["max"] == 2
+    assert together.agents == one_by_one.agents
+    alone = Bus(together)
+    alone.used(0.5, 0, 4, (1, 2), (0, 2))
+    assert alone.seq == 2, "a number is taken for each value, also if nobody wants its record"
+
+
+def emit_two(bus):
+    bus.emit(0.5, ev.ValueUsed(0, 3, 1, 0))
+    bus.emit(0.5, ev.ValueUsed(0, 3, 2, 2))
