@@ -40,8 +40,7 @@ class Writer:
 
     def model(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
         """A payload for all neighbours, and what they hold once they have decoded it and all before it."""
-        first = self._model.encode((model,))
-        said = self._model.decode(first)
+        first, said = self._model.transfer((model,))
         whole = said.onto(self._told) if type(said) is Partial else said
         company = accompany(whole[0])
         if not company:
