@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from glob import glob
 from pathlib import Path
 
 import pytest
 
 from analysis.fill_readme import BLOCK, TABLE, output, stored
+from simnet.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -34,21 +37,38 @@ def figures(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("│ digest")]
 
 
-def test_the_shell_commands_run_one_after_another(tmp_path):
-    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
-    bin_folder = tmp_path / "bin"
-    bin_folder.mkdir()
-    launcher = bin_folder / "simnet"
-    launcher.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from simnet.cli import main; main()' \"$@\"\n")
-    launcher.chmod(0o755)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{bin_folder}:{os.environ['PATH']}"}
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
-    assert [line.split()[1] for line in commands if line.startswith("make ")] == ["run", "test"]
+def shell_lines() -> list[str]:
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+    assert [line.split()[1] for line in lines if line.startswith("make ")] == ["run", "test"]
     # `make run` is the quickstart; everything else runs here as printed.
-    script = ["simnet run scenarios/quickstart.toml", *(line for line in commands if not line.startswith("make "))]
-    for line in script:
-        done = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    return ["simnet run scenarios/quickstart.toml", *(line for line in lines if not line.startswith("make "))]
+
+
+STARTS_PROCESSES = [line for line in shell_lines() if line.split()[1] in ("audit", "live")]
+
+
+def test_the_shell_commands_run_one_after_another(tmp_path, monkeypatch, capsys):
+    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    for line in shell_lines():
+        if line in STARTS_PROCESSES:
+            continue
+        # One process for all: each would spend most of its time on imports.
+        words = shlex.split(line, comments=True)
+        monkeypatch.setattr(sys, "argv", [path for word in words for path in sorted(glob(word)) or [word]])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        said = capsys.readouterr()
+        assert not stop.value.code, f"{line}\n{said.out}\n{said.err}"
+
+
+@pytest.mark.parametrize("line", STARTS_PROCESSES)
+def test_the_shell_commands_that_start_processes_run(line, tmp_path):
+    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
+    command = [sys.executable, "-c", "from simnet.cli import main; main()", *shlex.split(line, comments=True)[1:]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
 def test_the_python_example_runs():

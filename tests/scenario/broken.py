@@ -1,6 +1,6 @@
 """Scenarios with exactly one mistake each, most of them derived from the models, so that new fields are covered.
 
-`broken_scenarios()` is the list; `Broken.put` makes the file, `Broken.overrides` are arguments of `--set`.
+`broken_scenarios()` are all of them; `Broken.put` makes the file, `Broken.overrides` are arguments of `--set`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +69,12 @@ class Reach:
         return f"{dotted(self.at) or 'the file'}{kind}"
 
 
-def broken_scenarios() -> list[Broken]:
+@cache
+def broken_scenarios() -> tuple[Broken, ...]:
     """Every mistake that we know how to make before a run starts."""
     found = [*_systematic(), *_WHOLE_TABLES, *_UNREADABLE, *_OVERRIDES]
     # Kinds of one union share some mistakes, such as a tag that is missing.
-    return list({(broken.file, broken.overrides, broken.folder): broken for broken in found}.values())
+    return tuple({(broken.file, broken.overrides, broken.folder): broken for broken in found}.values())
 
 
 def reachable() -> Iterator[Reach]:

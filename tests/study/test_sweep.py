@@ -14,6 +14,7 @@ import pytest
 
 import simnet
 from simnet.study.results import StudyResult
+from simnet.study.sweep import agenda, read
 from tests.study.small import TOML, content
 
 ROOT = Path(simnet.__file__).parents[1]
@@ -104,14 +105,11 @@ def test_five_kills_at_random_moments_lose_nothing_and_repeat_nothing(tmp_path):
     assert resumed.returncode == 0, resumed.stderr
     told = json.loads(resumed.stdout)
     assert (told["done_before"], told["done_now"]) == (kept, 24 - kept)
-    whole = ended(start(tmp_path, "sweep", "study.toml", "--out", "whole", "--json"))
-    assert whole.returncode == 0, whole.stderr
-    one, other = (StudyResult.load(tmp_path / out / "small") for out in ("results", "whole"))
+    one, other = StudyResult.load(tmp_path / "results" / "small"), simnet.study(tmp_path / "study.toml", workers=2)
     assert one.runs.height == 24
     assert one.runs.drop("wall").equals(other.runs.drop("wall"))
     assert one.rounds.equals(other.rounds)
-    again = json.loads(ended(start(tmp_path, "sweep", "study.toml", "--json")).stdout)
-    assert again["done_now"] == 0
+    assert agenda(read(tmp_path / "study.toml"), tmp_path / "results").todo == []
 
 
 def test_ctrl_c_stops_cleanly_and_keeps_what_is_finished(tmp_path):
