@@ -6,6 +6,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # One BLAS thread a process: agents are small, and parallel tests must not fight over cores.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
+# Compiled modules are kept, whatever the shell says: tests start some hundred processes, and each would compile them again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: run test explore live-check lint format docs bench figure figures studies clean
 
