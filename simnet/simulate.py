@@ -177,7 +177,7 @@ def first_event(built: World) -> events.RunStarted:
         private=built.scenario.log.private,
         scenario=built.scenario.resolved(),
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
-        rows=built.learning.rows,
+        rows=[objective.rows for objective in built.objectives],
         features=built.learning.features,
     )
 

@@ -7,7 +7,8 @@ stream.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import overload
 
 import networkx as nx
 import numpy as np
@@ -62,7 +63,8 @@ def build(scenario: Scenario) -> World:
     budget = budgeting(scenario, standings)
     objectives = dealt.objectives(scenario, budget.regulariser)
     trained = objectives if reporting is None else training(scenario, held, budget.regulariser)
-    return World(scenario, edges, dealt, standings, budget, objectives, trained, reporting)
+    kept = replace(dealt, parts=Recovered(dealt.parts[0].name, objectives))
+    return World(scenario, edges, kept, standings, budget, objectives, trained, reporting)
 
 
 def hold(scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset]) -> tuple[list[Dataset], Reporting | None]:
@@ -75,7 +77,7 @@ def hold(scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset]) -> 
 class Learning:
     """The data as the agents hold it: a training part each, and the common test set."""
 
-    parts: list[Dataset]
+    parts: Sequence[Dataset]
     test: Dataset
     public: Matrix | None = None
     """Features of rows that are neither trained nor tested on: a fused lasso takes its graph from them."""
@@ -93,6 +95,26 @@ class Learning:
         row_loss = LOSSES[scenario.algorithm.loss]
         weight = getattr(scenario.algorithm, "loss_weight", 1.0)
         return [LocalObjective(part.X, part.y, row_loss, regulariser, weight) for part in self.parts]
+
+
+class Recovered(Sequence[Dataset]):
+    """Parts that are computed from the objectives when they are asked for: no row is held twice."""
+
+    def __init__(self, name: str, objectives: Sequence[LocalObjective]) -> None:
+        self._name = name
+        self._objectives = objectives
+
+    def __len__(self) -> int:
+        return len(self._objectives)
+
+    @overload
+    def __getitem__(self, place: int) -> Dataset: ...
+    @overload
+    def __getitem__(self, place: slice) -> Recovered: ...
+    def __getitem__(self, place: int | slice) -> Dataset | Recovered:
+        if isinstance(place, slice):
+            return Recovered(self._name, self._objectives[place])
+        return self._objectives[place].dataset(self._name)
 
 
 def learning(scenario: Scenario, agents: int) -> Learning:

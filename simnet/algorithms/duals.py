@@ -74,15 +74,23 @@ class NodeDuals(Duals):
         super().__init__(features, degree)
         self._step = step
         self._known_sum: Vector = np.zeros(features)
+        self._own: Vector = self._known_sum
+        self._own_of: Vector | None = None
 
     def linear(self, model: Vector, eta: float) -> Vector:
-        return (self.dual + self.dual) - eta * (self._degree * model + self._known_sum)
+        # The same model was multiplied when it was absorbed, unless a crash came between.
+        own = self._own if model is self._own_of else self._degree * model
+        return (self.dual + self.dual) - eta * (own + self._known_sum)
 
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
         self._known_sum = total = np.zeros(len(model))
         for value in known:
             total += value.parts[0]
-        self.dual = self.dual + (self._step(t) / 2) * (self._degree * model - total)
+        self._own_of, self._own = model, self._degree * model
+        change = self._own - total
+        change *= self._step(t) / 2
+        change += self.dual
+        self.dual = change
 
 
 AVERAGED = 3

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,11 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 HINGE_WIDTH = 0.5
 """h: the smoothed hinge is a parabola where |1 − z| <= h."""
 
-_EXP_LIMIT = 700.0  # e^700 is finite; beyond it l' and l'' are below 1e-304
+
+class Slope(Protocol):
+    """l' of an array of margins, put into `out` if that is given; it may be the margins themselves."""
+
+    def __call__(self, z: Vector, out: Vector | None = None) -> Vector: ...
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Loss:
 
     name: str
     value: Callable[[Vector], Vector]
-    slope: Callable[[Vector], Vector]
+    slope: Slope
     bend: Callable[[Vector], Vector]
     lipschitz: float
     smoothness: float
@@ -46,10 +50,11 @@ def _logistic_value(z: Vector) -> Vector:
     return e
 
 
-def _logistic_slope(z: Vector) -> Vector:
-    # −1/(1 + e^z): one exponential, which is most of a gradient's cost outside the matrix products.
-    e: Vector = np.minimum(z, _EXP_LIMIT)
-    np.exp(e, out=e)
+def _logistic_slope(z: Vector, out: Vector | None = None) -> Vector:
+    # −1/(1 + e^z): one exponential, which is most of a gradient's cost outside the matrix products. Where it is
+    # infinite, l' is 0.
+    with np.errstate(over="ignore"):
+        e: Vector = np.exp(z, out=out)
     e += 1.0
     np.divide(-1.0, e, out=e)
     return e
@@ -68,8 +73,8 @@ def _hinge_value(z: Vector) -> Vector:
     return result
 
 
-def _hinge_slope(z: Vector) -> Vector:
-    gap: Vector = np.clip(((1.0 + HINGE_WIDTH) - z) / (2.0 * HINGE_WIDTH), 0.0, 1.0)
+def _hinge_slope(z: Vector, out: Vector | None = None) -> Vector:
+    gap: Vector = np.clip(((1.0 + HINGE_WIDTH) - z) / (2.0 * HINGE_WIDTH), 0.0, 1.0, out=out)
     return np.negative(gap, out=gap)
 
 

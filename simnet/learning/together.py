@@ -21,6 +21,7 @@ from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, So
 from simnet.learning.stacks import Stacks, batches, margins
 
 Mask = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.intp]
 
 
 def solve_together(problems: Sequence[Problem], stacks: Stacks) -> list[Solution]:
@@ -69,7 +70,7 @@ class _Batch:
 
     def descend(self, found: list[Solution | None], places: Sequence[int]) -> None:
         """Put the solutions into their places; what needs more than full steps is left out."""
-        at: npt.NDArray[np.intp] = np.array(places)
+        at: Places = np.array(places)
         fits = np.abs(self._curvature - self._made_for) <= NEAR * self._curvature
         at = self._sort_out(found, at, fits & (self._norm <= self._tolerance), fits, 0)
         for gradients in range(1, PATIENCE + 1):
@@ -84,8 +85,8 @@ class _Batch:
         direction = np.matmul(self._inverses, self._gradient[:, :, None])[:, :, 0]
         slope = -np.vecdot(self._gradient, direction)
         theta = self._theta - direction
-        slopes = self._loss.slope(margins(self._rows, theta))
-        loss_gradient = np.matmul(self._rows, slopes[:, :, None])[:, :, 0]
+        scores = margins(self._rows, theta)
+        loss_gradient = np.matmul(self._rows, self._loss.slope(scores, scores)[:, :, None])[:, :, 0]
         loss_gradient *= self._scale[:, None]
         gradient = self._curvature[:, None] * theta
         gradient += loss_gradient
@@ -105,27 +106,28 @@ class _Batch:
         worth &= product > 0.0
         worth &= product >= 0.99 * self._curvature * np.vecdot(step, step)
         worth &= np.vecdot(change, change) <= 1.01 * (self._curvature + self._smoothness) * product
-        space = self._stacks.empty("updates", 2, *self._inverses.shape)
-        if worth.all():
+        rows = np.flatnonzero(worth)
+        space = self._stacks.empty("updates", 2, len(rows), *self._inverses.shape[1:])
+        if len(rows) == len(worth):
             update(self._inverses, step, change, product, space)
-        elif worth.any():
-            some = self._inverses[worth]
-            update(some, step[worth], change[worth], product[worth], space[:, : len(some)])
-            self._inverses[worth] = some
+        elif rows.size:
+            some = self._inverses[rows]
+            update(some, step[rows], change[rows], product[rows], space)
+            self._inverses[rows] = some
 
-    def _sort_out(
-        self, found: list[Solution | None], at: npt.NDArray[np.intp], done: Mask, going: Mask, gradients: int
-    ) -> npt.NDArray[np.intp]:
+    def _sort_out(self, found: list[Solution | None], at: Places, done: Mask, going: Mask, gradients: int) -> Places:
         """Hand over what is done and go on with the rest of what is `going`; the places of the rest."""
-        self._finish(found, at, np.flatnonzero(done), gradients)
-        rest = np.flatnonzero(going & ~done)
-        if len(rest) < len(at):
-            at = at[rest]
-            if at.size:
-                self._keep(rest)
-        return at
+        if done.any():
+            self._finish(found, at, np.flatnonzero(done), gradients)
+            going = going & ~done
+        if going.all():
+            return at
+        rest = np.flatnonzero(going)
+        if rest.size:
+            self._keep(rest)
+        return at[rest]
 
-    def _keep(self, rest: npt.NDArray[np.intp]) -> None:
+    def _keep(self, rest: Places) -> None:
         self._problems = [self._problems[row] for row in rest.tolist()]
         self._metrics = [self._metrics[row] for row in rest.tolist()]
         for name in (
@@ -135,17 +137,16 @@ class _Batch:
             setattr(self, name, getattr(self, name)[rest])
         self._unpack()
 
-    def _finish(
-        self, found: list[Solution | None], at: npt.NDArray[np.intp], done: npt.NDArray[np.intp], gradients: int
-    ) -> None:
+    def _finish(self, found: list[Solution | None], at: Places, done: Places, gradients: int) -> None:
         """Leave the solvers of what is done as if they had solved their problems themselves."""
-        norms = self._norm.tolist()
-        for row, place in zip(done.tolist(), at[done].tolist(), strict=True):
-            solver = self._problems[row].solver
+        problems, metrics, inverses = self._problems, self._metrics, self._inverses
+        places, norms = at[done].tolist(), self._norm[done].tolist()
+        ends = zip(done.tolist(), places, norms, self._theta[done], self._loss_gradient[done], strict=True)
+        for row, place, norm, theta, loss_gradient in ends:
+            solver = problems[row].solver
             if gradients:
-                theta = self._theta[row].copy()
-                theta.flags.writeable = False
-                solver.theta, solver.loss_gradient = theta, self._loss_gradient[row].copy()
-                self._metrics[row].inverse[...] = self._inverses[row]
+                solver.theta, solver.loss_gradient = theta.copy(), loss_gradient.copy()
+                solver.theta.setflags(write=False)
+                metrics[row].inverse[...] = inverses[row]
                 solver.age += gradients
-            found[place] = Solution(solver.theta, norms[row], gradients, 0)
+            found[place] = Solution(solver.theta, norm, gradients, 0)

@@ -23,8 +23,9 @@ def unbiased(loss: Loss, epsilon: float) -> Loss:
         found: Vector = loss.value(z)
         return found - share * z
 
-    def slope(z: Vector) -> Vector:
-        found: Vector = loss.slope(z)
-        return found - share
+    def slope(z: Vector, out: Vector | None = None) -> Vector:
+        found: Vector = loss.slope(z, out)
+        found -= share
+        return found
 
     return Loss(f"unbiased {loss.name}", value, slope, loss.bend, loss.lipschitz * (1.0 + 2.0 * share), loss.smoothness)

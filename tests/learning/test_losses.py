@@ -82,3 +82,11 @@ def test_margins_are_left_as_they_were(loss: Loss):
     for function in (loss.value, loss.slope, loss.bend):
         function(z)
     np.testing.assert_array_equal(z, np.linspace(-3, 3, 7))
+
+
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=lambda loss: loss.name)
+def test_slopes_can_take_the_place_of_the_margins(loss: Loss):
+    z = np.linspace(-4.0, 4.0, 17)
+    expected = loss.slope(z).tolist()
+    assert loss.slope(z, z) is z
+    assert z.tolist() == expected

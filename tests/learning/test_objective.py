@@ -136,3 +136,12 @@ def test_the_callers_data_are_left_as_they_were():
     rows = sp.csr_array(X)
     LocalObjective(rows, y, LOGISTIC, 0.1).gradient(np.ones(40))
     np.testing.assert_array_equal(rows.toarray(), X)
+
+
+@pytest.mark.parametrize(("density", "rows"), [(1.0, 20), (1.0, 3000), (0.05, 3000)])
+def test_the_rows_and_labels_that_an_objective_was_made_of_can_be_had_back(density: float, rows: int):
+    X, y = drawn(3, rows, 30, density)
+    back = LocalObjective(X, y, LOGISTIC, 0.01).dataset("mine")
+    assert back.name == "mine"
+    assert back.y.tolist() == y.tolist()
+    assert (back.X.toarray() if isinstance(back.X, sp.csr_array) else back.X).tolist() == X.tolist()
