@@ -82,10 +82,9 @@ class Measured:
 class Node:
     """An agent's port that takes frames and does nothing with them."""
 
-    inbox, down, done, gone, slowness = None, 0, False, False, 1.0
-
     def __init__(self, agent: int, opens: bool) -> None:
         self.agent = agent
+        self.inbox, self.down, self.done, self.gone, self.slowness = None, 0, False, False, 1.0
         self.heard = 0
         if opens:
             self.receive = self.open

@@ -41,10 +41,10 @@ MODELS = {
 
 
 def ours(model: LinkModel) -> float:
-    offer = Link(model, Streams(1), "0>1").offer
+    send = Link(model, Streams(1), "0>1").send
     began = process_time()
     for now in ARRIVALS:
-        offer(now, SIZE)
+        send(now, SIZE)
     return process_time() - began
 
 

@@ -54,7 +54,8 @@ def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]
     """Both directions of every link, by sender and receiver, overrides applied.
 
     With a shared uplink all links of an agent leave through one transmitter, which is like the one to its first
-    neighbour; on a shared medium it is the only one there is.
+    neighbour; on a shared medium it is the only one there is. A transmitter that takes no time remembers nothing, so
+    links that are alike share one: a large network has a million of them.
     """
     streams = Streams(scenario.seed)
     models = link_models(scenario, edges)
@@ -63,9 +64,12 @@ def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]
         lines = {
             agent: Transmitter(models[agent, min(edges[agent])], streams, str(agent)) for agent in edges if edges[agent]
         }
+    alike = {id(model): model for model in models.values() if model.bandwidth is None}
+    instant = {which: Transmitter(model, streams, "") for which, model in alike.items()}
     found: dict[int, dict[int, Link]] = {agent: {} for agent in edges}
     for (sender, receiver), model in models.items():
-        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", lines.get(sender))
+        line = lines.get(sender) or instant.get(id(model))
+        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line)
     return found
 
 

@@ -133,12 +133,12 @@ class VirtualEngine:
             return
         transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
         env, bus, links = self.env, self.bus, self.links[sender]
-        now, horizon, late, fresh, number = env._now, env.horizon, env.late, env.fresh, env._eid.__next__
+        now, horizon, late, fresh, numbers = env._now, env.horizon, env.late, env.fresh, env._eid
         on_sent, seq, message, total, flying = bus.on_sent, bus.seq, self._messages, 0, 0
         simple = transport is None and not self.cut
         for peer in peers:
             if simple:
-                arrives, wire_bytes, passage = links[peer].send(now, size)
+                lost, until, wire_bytes, passage = links[peer].send(now, size)
             else:
                 passage = links[peer].offer(now, size)
                 wire_bytes = passage.wire_bytes
@@ -151,11 +151,13 @@ class VirtualEngine:
             if passage is None:
                 # `_launch` and `fly` at the price of neither: this is what happens to nearly all messages.
                 flying += 1
-                when = now + (arrives - now) if arrives > now else now
+                if lost:
+                    flight.ending = self._lose
+                when = now + (until - now) if until > now else now
                 if when < horizon:
-                    heappush(late, (when, ARRIVAL, number(), flight))
+                    heappush(late, (when, ARRIVAL, next(numbers), flight))
                 else:
-                    fresh.append((when, ARRIVAL, number(), flight))
+                    fresh.append((when, ARRIVAL, next(numbers), flight))
                 continue
             bus.seq = seq
             if transport is not None:

@@ -1,7 +1,7 @@
 """Random numbers one at a time at the price of numbers in bulk.
 
-A draw from numpy costs a microsecond alone and some ten nanoseconds in a block. A block has `BLOCK` numbers, so that
-the blocks of many links stay in the processor's cache: larger ones cost more there than they save in calls.
+A draw from numpy costs a microsecond alone and some ten nanoseconds in a block. A block takes a kilobyte, so that those
+of many links stay in the processor's cache: larger ones cost more there than they save in calls.
 
 The first numbers are drawn at once and their generator is let go: it takes ten times the memory of the numbers, and in
 a large network there are a million links that carry a few dozen messages each. Whoever needs more gets a generator of
@@ -19,48 +19,50 @@ import numpy.typing as npt
 
 from simnet.streams import Streams
 
-BLOCK = 32
-FIRST = (31,)
-"""What is drawn at first: nearly a block."""
-FIRST_MIXED = (1, 2, 4, 8, 16)
-"""The same for draws that mix two kinds of numbers, whose numbers depend on how many are drawn at once."""
-
 Draw = Callable[[np.random.Generator, int], npt.NDArray[np.float64]]
+Blocks = tuple[tuple[int, ...], int]
+"""How many numbers are drawn at once: the first times, and then always."""
+
+PLAIN: Blocks = (32,), 128
+MIXED: Blocks = (1, 2, 4, 8, 16), 32
+"""For draws that mix two kinds of numbers: how many are drawn at once decides what they are, and this is for ever."""
 
 
-def one_by_one(streams: Streams, role: str, name: str, draw: Draw, first: tuple[int, ...] = FIRST) -> Iterator[float]:
+def one_by_one(streams: Streams, role: str, name: str, draw: Draw, blocks: Blocks = PLAIN) -> Iterator[float]:
     """The numbers of the stream `role/name`, for ever; nothing is drawn before the first number is asked for."""
     # A chain of blocks is walked without a Python frame a number.
-    return chain.from_iterable(_Blocks(streams, role, name, draw, first))
+    return chain.from_iterable(_Drawn(streams, role, name, draw, blocks))
 
 
-class _Blocks:
+class _Drawn:
     """The blocks of one stream; a generator function would hold three times the memory between two of them."""
 
-    __slots__ = ("_begun", "_draw", "_first", "_name", "_rng", "_role", "_streams")
+    __slots__ = ("_begun", "_blocks", "_draw", "_name", "_rng", "_role", "_streams")
 
-    def __init__(self, streams: Streams, role: str, name: str, draw: Draw, first: tuple[int, ...]) -> None:
+    def __init__(self, streams: Streams, role: str, name: str, draw: Draw, blocks: Blocks) -> None:
         self._streams, self._role, self._name = streams, role, name
         self._draw = draw
-        self._first = first
+        self._blocks = blocks
         self._begun = False
         self._rng: np.random.Generator | None = None
 
     def __iter__(self) -> Iterator[Iterable[float]]:
         return self
 
-    def __next__(self) -> Iterable[float]:
+    def __next__(self) -> array[float]:
+        first, block = self._blocks
         if not self._begun:
             self._begun = True
-            rng = self._streams.visit(self._role, self._name)
-            # Numbers without an object each.
-            return array("d", b"".join([self._draw(rng, n).tobytes() for n in self._first]))
+            return _numbers(self._draw, self._streams.visit(self._role, self._name), first)
         if self._rng is None:
             self._rng = self._streams.generator(self._role, self._name)
-            for n in self._first:
-                self._draw(self._rng, n)
-        numbers: list[float] = self._draw(self._rng, BLOCK).tolist()
-        return numbers
+            _numbers(self._draw, self._rng, first)
+        return _numbers(self._draw, self._rng, (block,))
+
+
+def _numbers(draw: Draw, rng: np.random.Generator, sizes: Iterable[int]) -> array[float]:
+    """Numbers without an object each."""
+    return array("d", b"".join([draw(rng, n).tobytes() for n in sizes]))
 
 
 def uniform(rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from simnet.network.loss import BernoulliSampler
 from simnet.network.model import LinkModel
 from simnet.network.transmitter import Transmitter
@@ -33,15 +31,16 @@ class Link(Wire):
         """Send a message of `size` bytes; `now` never goes back from one call to the next."""
         return self.carry(*self.transmitter.admit(now, size))
 
-    def send(self, now: float, size: int) -> tuple[float, int, Passage | None]:
-        """The same: arrival and bytes on the wire of a message that just arrives, at half the price of its passage.
+    def send(self, now: float, size: int) -> tuple[bool, float, int, Passage | None]:
+        """The same in short, at half the price: whether it is lost, when it arrives or has left, bytes on the wire.
 
-        Whatever else becomes of a message is in its passage.
+        A message of which there is more to tell comes with its passage.
         """
         line = self.transmitter
         if not self._simple or line.busy_until > now:
-            passage = self.offer(now, size)
-            return passage.arrives, passage.wire_bytes, passage
+            starts, departs, packets, total = line.admit(now, size)
+            passage = self.carry(starts, departs, packets, total)
+            return passage.fate == "lost", passage.arrives, passage.wire_bytes, passage
         # One packet on an idle line, which is what most messages are: `admit` and `carry` without a call.
         total = size + line.overhead
         if line.bandwidth is None:
@@ -51,10 +50,10 @@ class Link(Wire):
         arrives = departs + next(self._delays)
         lost = self._lost
         if type(lost) is BernoulliSampler and next(lost.uniforms) < lost.p:
-            return inf, total, Passage("lost", now, departs, inf, 1, total, False, ())
+            return True, departs, total, None
         if self._ordered:
             if arrives < self._latest:
                 arrives = self._latest
             else:
                 self._latest = arrives
-        return arrives, total, None
+        return False, arrives, total, None

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simnet.network.draws import FIRST_MIXED, one_by_one, uniform
+from simnet.network.draws import MIXED, one_by_one, uniform
 from simnet.network.latency import Constant
 from simnet.network.loss import BernoulliSampler
 from simnet.network.model import LinkModel
@@ -77,7 +77,11 @@ class Wire:
     def carry(self, starts: float, departs: float, packets: int, wire_bytes: int) -> Passage:
         """The passage of the next message, from what `Transmitter.admit` said of it."""
         arrives = departs + next(self._delays)
-        is_lost = self._lost is not None and self._lost(packets)
+        lost = self._lost
+        if type(lost) is BernoulliSampler and packets == 1:
+            is_lost = next(lost.uniforms) < lost.p
+        else:
+            is_lost = lost is not None and lost(packets)
         flaws = self._flaws
         corrupted, copy_delay = (False, inf) if flaws is None else flaws.draw(packets)
         if starts == inf:
@@ -105,7 +109,7 @@ class _Flaws:
         self._corruption = model.corruption
         self._duplication = model.duplication
         self._spoils = one_by_one(streams, "corruption", name, uniform)
-        self._twins = one_by_one(streams, "duplication", name, twin, FIRST_MIXED)
+        self._twins = one_by_one(streams, "duplication", name, twin, MIXED)
 
     def draw(self, packets: int) -> tuple[bool, float]:
         """Whether a packet of the message is spoilt, and the delay of its copy (infinite: there is none)."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simnet.network.draws import BLOCK, FIRST, FIRST_MIXED, one_by_one, uniform
+from simnet.network.draws import MIXED, PLAIN, one_by_one, uniform
 from simnet.network.latency import Constant, Empirical, Gamma, Lognormal, Normal, Pareto, Uniform
 from simnet.network.link import Link
 from simnet.network.loss import Bernoulli
@@ -26,21 +26,21 @@ def test_the_numbers_are_those_of_the_stream_in_order():
     np.testing.assert_array_equal(numbers, Streams(1).generator("loss", "0>1").random(1000))
 
 
-@pytest.mark.parametrize("first", [FIRST, FIRST_MIXED])
-def test_numbers_are_drawn_in_blocks_and_the_first_of_them_twice(first):
-    blocks = []
+@pytest.mark.parametrize("blocks", [PLAIN, MIXED])
+def test_numbers_are_drawn_in_blocks_and_the_first_of_them_twice(blocks):
+    (first, block), drawn = blocks, []
 
     def draw(rng, n):
-        blocks.append(n)
+        drawn.append(n)
         return rng.random(n)
 
-    numbers = one_by_one(Streams(1), "loss", "0>1", draw, first)
-    assert blocks == []
+    numbers = one_by_one(Streams(1), "loss", "0>1", draw, blocks)
+    assert drawn == []
     next(numbers)
-    assert blocks == [*first]
-    list(islice(numbers, 150))
+    assert drawn == [*first]
+    list(islice(numbers, sum(first) + 2 * block))
     # The first generator is let go; another makes the same draws before it goes on.
-    assert blocks == 2 * [*first] + 4 * [BLOCK]
+    assert drawn == 2 * [*first] + 3 * [block]
 
 
 @given(st.sampled_from(DELAYS), st.integers(0, 10**6), st.lists(st.integers(1, 40), max_size=8))

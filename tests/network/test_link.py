@@ -75,13 +75,15 @@ def test_the_same_seed_gives_the_same_passages(model, steps, seed):
 def test_what_a_message_meets_in_short_is_what_its_passage_tells(model, steps, seed):
     brief = Link(model, Streams(seed), "0>1")
     for now, size, passage in send(Link(model, Streams(seed), "0>1"), steps):
-        arrives, wire_bytes, whole = brief.send(now, size)
-        assert (arrives, wire_bytes) == (passage.arrives, passage.wire_bytes)
-        if whole is None:
-            assert passage.fate == "delivered"
-            assert (passage.packets, passage.corrupted, passage.copies) == (1, False, ())
-        else:
+        lost, until, wire_bytes, whole = brief.send(now, size)
+        assert lost == (passage.fate == "lost")
+        assert wire_bytes == passage.wire_bytes
+        if whole is not None:
             assert whole == passage
+            continue
+        assert until == (passage.departs if lost else passage.arrives)
+        assert passage.fate in ("delivered", "lost")
+        assert (passage.packets, passage.corrupted, passage.copies) == (1, False, ())
 
 
 @given(models, messages, messages, st.integers(0, 1000))
