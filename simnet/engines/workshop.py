@@ -19,7 +19,7 @@ from simnet.learning.solver import Problem
 from simnet.learning.stacks import Stacks
 from simnet.learning.together import solve_together
 
-BATCH = 128
+BATCH = 256
 """Agents seen through together: enough to share the cost of a call, few enough for their rows to stay in the cache."""
 
 

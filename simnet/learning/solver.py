@@ -116,7 +116,7 @@ class Solver:
             poor = following.norm > POOR * point.norm
             stale = math.isinf(self.age) or (poor and self.age >= metric.cost)
             point = following
-        point.theta.flags.writeable = False
+        point.theta.setflags(write=False)
         self.theta, self.loss_gradient = point.theta, point.loss_gradient
         return Solution(point.theta, point.norm, self._gradients, metric.factorisations - factorisations)
 
@@ -149,18 +149,17 @@ class Solver:
             self.age = math.inf
             direction = point.gradient / (curvature + self.objective.smoothness)
             slope = -float(point.gradient.dot(direction))
+        following = self._step(point, direction, linear, curvature)
+        if following.norm <= PROGRESS * best:
+            return following
         size, low, high, at_low, at_high = 1.0, 0.0, math.inf, slope, 0.0
         enough = PROGRESS
         for attempt in range(PATIENCE):
-            theta = point.theta - (direction if size == 1.0 else size * direction)
-            loss_gradient = self._evaluate(theta)
-            gradient = curvature * theta
-            gradient += loss_gradient
-            gradient += linear
-            norm = math.sqrt(gradient.dot(gradient))
-            if norm <= enough * best:
-                break
-            ahead = -float(gradient.dot(direction))
+            if attempt:
+                following = self._step(point, size * direction, linear, curvature)
+                if following.norm <= enough * best:
+                    break
+            ahead = -float(following.gradient.dot(direction))
             if enough * slope <= ahead <= 0.0:
                 break
             if ahead < 0.0:
@@ -175,7 +174,15 @@ class Solver:
             share = at_low / (at_low - at_high) if attempt % 2 == 0 else 0.5
             size = low + (high - low) * min(max(0.1, share), 0.9)
             enough = POOR
-        return _Point(theta, loss_gradient, gradient, norm)
+        return following
+
+    def _step(self, point: _Point, back: Vector, linear: Vector, curvature: float) -> _Point:
+        theta = point.theta - back
+        loss_gradient = self._evaluate(theta)
+        gradient = curvature * theta
+        gradient += loss_gradient
+        gradient += linear
+        return _Point(theta, loss_gradient, gradient, math.sqrt(gradient.dot(gradient)))
 
     def _learn(self, old: _Point, new: _Point, curvature: float) -> None:
         step = new.theta - old.theta

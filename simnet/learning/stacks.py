@@ -44,6 +44,7 @@ class Stacks:
 
     def __init__(self) -> None:
         self._memory: dict[str, Vector] = {}
+        self._stacked: Sequence[LocalObjective] = ()
 
     def empty(self, name: str, *shape: int) -> Stack:
         """A stack of any content."""
@@ -60,8 +61,11 @@ class Stacks:
         return np.concatenate(matrices, out=stack).reshape(len(matrices), rows, columns)
 
     def rows(self, objectives: Sequence[LocalObjective]) -> Stack:
-        """Aᵀ of each objective."""
-        return self.of("rows", [cast("Vector", objective.transposed) for objective in objectives])
+        """Aᵀ of each objective; those of the last time are still there."""
+        if objectives != self._stacked:
+            self._stacked = objectives
+            self.of("rows", [cast("Vector", objective.transposed) for objective in objectives])
+        return self.empty("rows", len(objectives), objectives[0].features, objectives[0].rows)
 
 
 def margins(transposed: Stack, thetas: Stack) -> Stack:

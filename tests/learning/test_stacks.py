@@ -57,3 +57,13 @@ def test_the_margins_of_a_stack_are_those_of_its_objectives():
     thetas = np.random.default_rng(1).standard_normal((5, 4))
     found = margins(Stacks().rows(objectives), thetas)
     assert found.tolist() == [f.margins(theta).tolist() for f, theta in zip(objectives, thetas, strict=True)]
+
+
+def test_rows_that_are_stacked_already_stay_and_others_take_their_place():
+    stacks = Stacks()
+    some, others = ([objective(6, 4) for _ in range(5)] for _ in range(2))
+    others[0] = objective(6, 4, SMOOTHED_HINGE)
+    stacks.rows(some)[0] = 7.0
+    assert stacks.rows(list(some))[0].tolist() == np.full((4, 6), 7.0).tolist()
+    assert stacks.rows(others)[0].tolist() == others[0].transposed.tolist()
+    assert stacks.rows(some[:3]).tolist() == [f.transposed.tolist() for f in some[:3]]
