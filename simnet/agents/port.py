@@ -89,7 +89,7 @@ class Port(Protocol):
         ...
 
     def used(self, round: int, known: Sequence[Known]) -> None:
-        """Put on the record that a round used these values."""
+        """Put on the record that a round used these values, one of each neighbour in their order."""
         ...
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:

@@ -67,15 +67,15 @@ async def recover(t: int, peer: Peer, port: Port) -> None:
 def abandon(t: int, proposal: Proposal, peer: Peer, port: Port, ledger: Ledger) -> None:
     """A crash took the proposal: nothing leaves, but a test that opened with it has been asked and must be paid."""
     charges = [charge for charge in proposal.charges if charge.kind == "test"]
-    refused = ledger.would_exceed(*charges)
-    peer.settled(accepted=not refused)
-    if not refused:
-        _pay(t, charges, port, ledger)
-    port.emit(events.BroadcastSkipped(port.agent, t, "budget" if refused else "crash"))
+    paid = ledger.afford(*charges)
+    peer.settled(accepted=paid)
+    if paid:
+        _account(t, charges, port)
+    port.emit(events.BroadcastSkipped(port.agent, t, "crash" if paid else "budget"))
 
 
-def _pay(t: int, charges: Sequence[Charge], port: Port, ledger: Ledger) -> None:
-    ledger.spend(*charges)
+def _account(t: int, charges: Sequence[Charge], port: Port) -> None:
+    """Put charges on the record that the ledger has taken."""
     for charge in charges:
         parameters = dict(charge.parameters)
         port.emit(events.PrivacySpent(port.agent, t, charge.kind, charge.mechanism, parameters, charge.times))
@@ -86,12 +86,12 @@ def release(
 ) -> Parts | None:
     """Charge the ledger, then let the proposal out if it is worth it and paid for; what the neighbours will decode."""
     me = port.agent
-    refused = ledger.would_exceed(*proposal.charges)
-    peer.settled(accepted=not refused)
-    if refused:
+    paid = ledger.afford(*proposal.charges)
+    peer.settled(accepted=paid)
+    if not paid:
         port.emit(events.BroadcastSkipped(me, t, "budget"))
         return None
-    _pay(t, proposal.charges, port, ledger)
+    _account(t, proposal.charges, port)
     if proposal.test is not None:
         query = sig(proposal.test.query) if private else None
         port.emit(events.SvtTested(me, t, proposal.test.passed, query))

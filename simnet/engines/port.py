@@ -123,7 +123,7 @@ class VirtualPort:
 
     def used(self, round: int, known: Sequence[Known]) -> None:
         engine = self._engine
-        engine.bus.used(engine.env._now, self.agent, round, [value.peer for value in known], ages(round, known))
+        engine.bus.used(engine.env._now, self.agent, round, self.neighbours, ages(round, known))
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:
         for done in self._engine.scoreboard.note(self.agent, round, theta, dual):

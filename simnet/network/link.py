@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from simnet.network.loss import BernoulliSampler
 from simnet.network.model import LinkModel
 from simnet.network.transmitter import Transmitter
 from simnet.network.wire import Passage, Wire
@@ -23,8 +22,8 @@ class Link(Wire):
     __slots__ = ("_simple", "transmitter")
 
     def __init__(self, model: LinkModel, streams: Streams, name: str, transmitter: Transmitter | None = None) -> None:
-        super().__init__(model, streams, name)
         self.transmitter = transmitter or Transmitter(model, streams, name)
+        super().__init__(model, streams, name, single=self.transmitter.single)
         self._simple = self.simple and self.transmitter.simple
 
     def offer(self, now: float, size: int) -> Passage:
@@ -48,8 +47,7 @@ class Link(Wire):
         else:
             line.busy_until = departs = now + total * 8.0 / line.bandwidth
         arrives = departs + next(self._delays)
-        lost = self._lost
-        if type(lost) is BernoulliSampler and next(lost.uniforms) < lost.p:
+        if arrives != arrives:  # NaN: it is lost
             return True, departs, total, None
         if self._ordered:
             if arrives < self._latest:

@@ -7,7 +7,7 @@ probability changes no other draw. A message of several packets is lost when one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -69,20 +69,10 @@ class Bernoulli:
         return uniform(rng, n) < self.p
 
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
-        return BernoulliSampler(self.p, one_by_one(streams, "loss", name, uniform)) if self.p > 0 else None
-
-
-class BernoulliSampler:
-    """A packet is lost if its uniform is less than `p`; a link asks this of single packets without a call."""
-
-    __slots__ = ("p", "uniforms")
-
-    def __init__(self, p: float, uniforms: Iterator[float]) -> None:
-        self.p = p
-        self.uniforms = uniforms
-
-    def __call__(self, packets: int) -> bool:
-        return next(self.uniforms) < (self.p if packets == 1 else 1 - (1 - self.p) ** packets)
+        if self.p == 0:
+            return None
+        uniforms = one_by_one(streams, "loss", name, uniform)
+        return lambda packets: next(uniforms) < (self.p if packets == 1 else 1 - (1 - self.p) ** packets)
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,11 @@ class Transmitter:
         self._backlog = 0
         self.busy_until = -inf
 
+    @property
+    def single(self) -> bool:
+        """Every message is one packet."""
+        return self._mtu is None
+
     def packets(self, size: int) -> int:
         """How many packets a message of `size` bytes makes."""
         return 1 if self._mtu is None else max(1, ceil(size / (self._mtu - self.overhead)))

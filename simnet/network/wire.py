@@ -6,17 +6,18 @@ transmitter refused. So the k-th message of a link meets the same delay and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import repeat
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 from math import inf
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from simnet.network.draws import MIXED, one_by_one, uniform
-from simnet.network.latency import Constant
-from simnet.network.loss import BernoulliSampler
+from simnet.network.draws import MIXED, PLAIN, one_by_one, uniform
+from simnet.network.latency import Constant, Latency
+from simnet.network.loss import Bernoulli, Sampler
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
 
@@ -57,31 +58,32 @@ class Wire:
 
     __slots__ = ("_delays", "_flaws", "_latest", "_lost", "_ordered")
 
-    def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
-        latency = model.latency
-        self._delays: Iterator[float] = (
-            repeat(float(latency.value))
-            if isinstance(latency, Constant)
-            else one_by_one(streams, "latency", name, latency.draw)
-        )
-        self._lost = model.loss.sampler(streams, name)
+    def __init__(self, model: LinkModel, streams: Streams, name: str, *, single: bool = False) -> None:
+        """`single` if every message is one packet, whatever it goes through."""
+        latency, loss = model.latency, model.loss
+        self._lost: Sampler | None = None
+        if single and isinstance(loss, Bernoulli) and loss.p > 0:
+            self._delays: Iterator[float] = chain.from_iterable(_Fates(latency, loss, streams, name))
+        else:
+            self._lost = loss.sampler(streams, name)
+            self._delays = (
+                repeat(float(latency.value))
+                if isinstance(latency, Constant)
+                else one_by_one(streams, "latency", name, latency.draw)
+            )
         self._flaws = _Flaws(model, streams, name) if model.duplication or model.corruption else None
         self._ordered = model.order == "fifo"
         self._latest = -inf
 
     @property
     def simple(self) -> bool:
-        """A message arrives or is lost, and for one packet a single number decides."""
-        return self._flaws is None and (self._lost is None or type(self._lost) is BernoulliSampler)
+        """One number decides when a message arrives, and whether."""
+        return self._flaws is None and self._lost is None
 
     def carry(self, starts: float, departs: float, packets: int, wire_bytes: int) -> Passage:
         """The passage of the next message, from what `Transmitter.admit` said of it."""
         arrives = departs + next(self._delays)
-        lost = self._lost
-        if type(lost) is BernoulliSampler and packets == 1:
-            is_lost = next(lost.uniforms) < lost.p
-        else:
-            is_lost = lost is not None and lost(packets)
+        is_lost = arrives != arrives if self._lost is None else self._lost(packets)
         flaws = self._flaws
         corrupted, copy_delay = (False, inf) if flaws is None else flaws.draw(packets)
         if starts == inf:
@@ -95,6 +97,41 @@ class Wire:
                 self._latest = arrives
         copies = () if flaws is None or copy_delay == inf else (max(arrives, departs + copy_delay),)
         return _make(Passage, ("delivered", starts, departs, arrives, packets, wire_bytes, corrupted, copies))
+
+
+class _Fates:
+    """Blocks of the delays of messages that are one packet each, NaN for one that is lost.
+
+    Two streams in one sequence: what a large network costs is the memory of its links, and how much of it is touched.
+    """
+
+    __slots__ = ("_begun", "_latency", "_loss", "_name", "_rngs", "_streams")
+
+    def __init__(self, latency: Latency, loss: Bernoulli, streams: Streams, name: str) -> None:
+        self._latency, self._loss = latency, loss
+        self._streams, self._name = streams, name
+        self._begun = False
+        self._rngs: tuple[np.random.Generator, np.random.Generator] | None = None
+
+    def __iter__(self) -> Iterator[Iterable[float]]:
+        return self
+
+    def __next__(self) -> array[float]:
+        ((first,), block), streams, name = PLAIN, self._streams, self._name
+        if not self._begun:
+            self._begun = True
+            delays = self._latency.draw(streams.visit("latency", name), first)
+            return _joined(delays, self._loss.draw(streams.visit("loss", name), first))
+        if self._rngs is None:
+            self._rngs = streams.generator("latency", name), streams.generator("loss", name)
+            self._latency.draw(self._rngs[0], first)
+            self._loss.draw(self._rngs[1], first)
+        return _joined(self._latency.draw(self._rngs[0], block), self._loss.draw(self._rngs[1], block))
+
+
+def _joined(delays: npt.NDArray[np.float64], lost: npt.NDArray[np.bool_]) -> array[float]:
+    """Numbers without an object each."""
+    return array("d", np.where(lost, np.nan, delays).tobytes())
 
 
 class _Flaws:

@@ -148,19 +148,21 @@ class Ledger:
         """What has been spent so far."""
         return self.state.account(self.delta)
 
-    def would_exceed(self, *charges: Charge) -> bool:
-        """Would these charges, made together, go over the budget?"""
-        return self._exceeds(_after_all(self.state, charges))
-
     def spend(self, *charges: Charge) -> None:
         """Make these charges, all or none; a ledger never goes over its budget."""
-        state = _after_all(self.state, charges)
-        if self._exceeds(state):
+        if not self.afford(*charges):
             raise BudgetError(
                 f"these charges would go over the budget of ε = {self.budget:g} at δ = {self.delta:g}; "
-                "ask would_exceed first and release nothing more"
+                "nothing more may be released"
             )
+
+    def afford(self, *charges: Charge) -> bool:
+        """Make these charges if the budget allows all of them; whether it did."""
+        state = _after_all(self.state, charges)
+        if self._exceeds(state):
+            return False
         self.state = state
+        return True
 
     def _exceeds(self, state: _Spending) -> bool:
         if math.isinf(self.budget):

@@ -61,9 +61,8 @@ def test_a_ledger_stops_before_it_goes_over() -> None:
     plan = proven.plan_pp(PROBLEM, 0.5, DELTA, 30)
     ledger = Ledger(DELTA, 0.5)
     for _ in range(30):
-        assert not ledger.would_exceed(plan.release)
-        ledger.spend(plan.release)
-    assert ledger.would_exceed(plan.release)
+        assert ledger.afford(plan.release)
+    assert not ledger.afford(plan.release)
     with pytest.raises(BudgetError, match=r"would go over the budget of ε = 0\.5"):
         ledger.spend(plan.release)
     spent = ledger.account().proven_epsilon
@@ -77,10 +76,7 @@ def test_no_sequence_of_charges_gets_a_ledger_over_its_budget(wishes: list[tuple
     ledger, refused = Ledger(DELTA, 0.8), False
     for sigma, times in wishes:
         charge = gradient(sigma, times=times)
-        if ledger.would_exceed(charge):
-            refused = True
-        else:
-            ledger.spend(charge)
+        refused |= not ledger.afford(charge)
         spent = ledger.account().proven_epsilon
         assert spent is not None
         assert spent <= 0.8
@@ -109,8 +105,8 @@ def test_the_order_of_charges_does_not_matter(sigmas: list[float], random: objec
 def test_a_model_without_noise_has_no_finite_epsilon() -> None:
     spent = account([Charge.of("bare-model", {})], DELTA)
     assert (spent.claimed_epsilon, spent.proven_epsilon) == (None, None)
-    assert Ledger(DELTA, 100.0).would_exceed(Charge.of("bare-model", {}))
-    assert not Ledger(DELTA).would_exceed(Charge.of("bare-model", {}))
+    assert not Ledger(DELTA, 100.0).afford(Charge.of("bare-model", {}))
+    assert Ledger(DELTA).afford(Charge.of("bare-model", {}))
 
 
 def test_an_uncertified_minimiser_without_output_noise_is_not_private() -> None:
