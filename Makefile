@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS := 1
 # Compiled modules are kept, whatever the shell says: tests start some hundred processes, and each would compile them again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test explore live-check lint format docs bench figure figures studies clean
+.PHONY: run test explore live-check lint format docs bench scale figure figures studies clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -38,6 +38,11 @@ format: .venv/installed-dev
 # What is fast, side by side with its peers; docs/performance.md is filled from what it finds.
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.page
+
+# The largest network that we promise: about ten minutes and 5 GiB. `make bench` stops at a tenth of it.
+scale: .venv/installed-dev
+	$(BIN)/python -m benchmarks.scale --full
 	$(BIN)/python -m benchmarks.page
 
 docs: .venv/installed-dev

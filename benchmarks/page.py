@@ -67,6 +67,20 @@ def study(found: dict[str, Any]) -> str:
     return table((f"{found['runs']} small runs", "seconds"), rows)
 
 
+def scale(found: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{row['agents']:,}",
+            f"{row['messages']:,}",
+            f"{row['microseconds_per_agent_round']:.0f}",
+            f"{row['wall_seconds']:,.1f}",
+            f"{row['peak_mib']:,.0f}",
+        )
+        for row in found["sizes"]
+    ]
+    return table(("agents", "messages", "µs an agent-round", "seconds", "MiB"), rows)
+
+
 def profile(found: dict[str, Any]) -> str:
     runs = found["shares"]
     first = next(iter(runs.values()))
@@ -82,6 +96,8 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "link": link,
     "study": study,
     "profile": profile,
+    "scale": scale,
+    "scale_full": scale,
 }
 """What stands before the ratios, where a benchmark has more than these."""
 

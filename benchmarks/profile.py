@@ -18,10 +18,12 @@ from types import FrameType
 from threadpoolctl import threadpool_limits
 
 import simnet
-from benchmarks import kernel
+from benchmarks import kernel, scale
 from benchmarks.overhead import QUICKSTART
 from benchmarks.report import publish
 from simnet import Scenario, simulate
+from simnet.record.bus import Bus
+from simnet.record.metrics import Metrics
 from simnet.world import build
 
 HOME = os.path.dirname(simnet.__file__) + os.sep
@@ -78,9 +80,14 @@ def main() -> None:
         with tempfile.TemporaryFile() as sink:
             simulate.simulate(built, sink)
 
+    def many_agents() -> None:
+        simulate.play(crowd, Bus(Metrics()))
+
+    crowd = build(scale.scenario(1_000))
     with threadpool_limits(1):
         found = {
             "quickstart": sampled(quickstart, 10),
+            "1,000 agents": sampled(many_agents, 2),
             "workload K, counters only": sampled(kernel.simnet, 2),
             "workload K, full log": sampled(kernel.logged, 2),
         }
