@@ -3,8 +3,8 @@
     python -m benchmarks.study
 
 One worker, two workers, and two workers of a local Dask cluster. Each is the command `simnet sweep` in a process of its
-own with a fresh folder, timed from its start to its end. The two executors are timed in turn, several times: seconds
-vary by a tenth from one minute to the next, the ratio of neighbours less, and the median of the ratios least.
+own with a fresh folder, timed from its start to its end. The three are timed in turn, several times: seconds vary by
+a tenth from one minute to the next, the ratio of neighbours less, and the median of the ratios least.
 The machine must be quiet: on a busy one two workers share what one had.
 """
 
@@ -37,6 +37,11 @@ STUDY = {
     },
     "grid": {"algorithm.eta": [0.005, 0.01, 0.02, 0.05, 0.1], "network.codec": ["float64", "float32"]},
 }
+WAYS = {
+    "one worker": ["--workers", "1"],
+    "two workers": ["--workers", "2"],
+    "two Dask workers": ["--workers", "2", "--cluster", "local"],
+}
 SWEEP = [sys.executable, "-c", "from simnet.cli import main; main()", "sweep", "study.toml"]
 
 
@@ -52,27 +57,31 @@ def timed(*options: str) -> tuple[float, pl.DataFrame]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=3, help="how often the pool and Dask are timed in turn")
+    parser.add_argument("--turns", type=int, default=3, help="how often the three are timed in turn")
     options = parser.parse_args()
-    alone, expected = timed("--workers", "1")
-    pool, dask = [], []
-    for _ in range(options.pairs):
-        for seconds, where in ((pool, []), (dask, ["--cluster", "local"])):
-            took, found = timed("--workers", "2", *where)
-            assert found.equals(expected), "results depend on where the runs are done"
-            seconds.append(took)
-    quotients = [over / under for over, under in zip(dask, pool, strict=True)]
-    print("Dask over the pool, pair by pair:", *(f"{quotient:.2f}" for quotient in quotients))
+    seconds: dict[str, list[float]] = {name: [] for name in WAYS}
+    tables = []
+    for _ in range(options.turns):
+        for name, way in WAYS.items():
+            took, found = timed(*way)
+            seconds[name].append(took)
+            tables.append(found)
+    assert all(table.equals(tables[0]) for table in tables), "results depend on where the runs are done"
+    alone, pool, dask = seconds.values()
+    gains = [over / under for over, under in zip(alone, pool, strict=True)]
+    prices = [over / under for over, under in zip(dask, pool, strict=True)]
+    print("one worker over two, turn by turn:", *(f"{gain:.2f}" for gain in gains))
+    print("Dask over the pool, turn by turn:", *(f"{price:.2f}" for price in prices))
     print("load:", *(f"{load:.1f}" for load in os.getloadavg()))
     publish(
         "study",
         {
-            "runs": expected.height,
-            "seconds": {"one worker": alone, "two workers": median(pool), "two Dask workers": median(dask)},
-            "pairs": quotients,
+            "runs": tables[0].height,
+            "seconds": {name: median(each) for name, each in seconds.items()},
+            "turns": {"one worker over two": gains, "Dask over the pool": prices},
             "ratios": {
-                "two workers over one (goal: at least 1.7)": alone / median(pool),
-                "Dask over the pool (goal: at most 1.15)": median(quotients),
+                "one worker's time over that of two (goal: at least 1.7)": median(gains),
+                "Dask over the pool (goal: at most 1.15)": median(prices),
             },
         },
     )
