@@ -1,7 +1,7 @@
 """How the cost of an agent's round grows with the number of agents: 10², 10³ and 10⁴, with `--full` 10⁵ as well.
 
     python -m benchmarks.scale            about a minute
-    python -m benchmarks.scale --full     about ten minutes and 5 GiB more: `make scale`
+    python -m benchmarks.scale --full     about twelve minutes and 3 GiB more: `make scale`
 
 benchmarks/scale.toml with counters and without a log, each size in a process of its own. Time is CPU seconds of all
 that happens after the imports: data, graph, calibration, links, agents and their 30 rounds.
