@@ -22,6 +22,9 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 HINGE_WIDTH = 0.5
 """h: the smoothed hinge is a parabola where |1 − z| <= h."""
 
+# Arrays, which a ufunc takes as they are: to find out what to do with a Python float costs it as much as a few rows.
+_ONE, _MINUS_ONE = np.array(1.0), np.array(-1.0)
+
 
 class Slope(Protocol):
     """l' of an array of margins, put into `out` if that is given; it may be the margins themselves."""
@@ -50,13 +53,12 @@ def _logistic_value(z: Vector) -> Vector:
     return e
 
 
+@np.errstate(over="ignore")  # where e^z is infinite, l' is 0
 def _logistic_slope(z: Vector, out: Vector | None = None) -> Vector:
-    # −1/(1 + e^z): one exponential, which is most of a gradient's cost outside the matrix products. Where it is
-    # infinite, l' is 0.
-    with np.errstate(over="ignore"):
-        e: Vector = np.exp(z, out=out)
-    e += 1.0
-    np.divide(-1.0, e, out=e)
+    # −1/(1 + e^z): one exponential, which is most of a gradient's cost outside the matrix products.
+    e: Vector = np.exp(z, out)
+    np.add(e, _ONE, e)
+    np.divide(_MINUS_ONE, e, e)
     return e
 
 

@@ -43,6 +43,7 @@ class LocalObjective:
         self.weight = weight
         self.scale = weight / self.rows
         """What a row's slope counts in the gradient."""
+        self._scale = np.array(self.scale)  # a ufunc takes an array faster than a Python float
         self._y = y
         self._A: Matrix = fold_labels(X, y)
         self._AT: Matrix
@@ -99,7 +100,7 @@ class LocalObjective:
         """The gradient of the loss term alone, (weight/m) Aᵀ l'(Aθ)."""
         margins = self._forward(theta)
         gradient = self._backward(self.loss.slope(margins, margins))
-        gradient *= self.scale
+        np.multiply(gradient, self._scale, gradient)
         return gradient
 
     def gradient(self, theta: Vector) -> Vector:
