@@ -21,6 +21,7 @@ from simnet.engines.virtual import VirtualEngine
 from simnet.errors import ScenarioError
 from simnet.network import latency, loss
 from simnet.network.draws import one_by_one, uniform
+from simnet.network.fates import Luck
 from simnet.network.inbox import Inbox
 from simnet.network.link import Link
 from simnet.network.model import LinkModel
@@ -64,12 +65,16 @@ def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]
         lines = {
             agent: Transmitter(models[agent, min(edges[agent])], streams, str(agent)) for agent in edges if edges[agent]
         }
-    alike = {id(model): model for model in models.values() if model.bandwidth is None}
-    instant = {which: Transmitter(model, streams, "") for which, model in alike.items()}
+    idle = {id(model): model for model in models.values() if model.bandwidth is None}
+    instant = {which: Transmitter(model, streams, "") for which, model in idle.items()}
+    lucks: dict[tuple[int, int], Luck | None] = {}
     found: dict[int, dict[int, Link]] = {agent: {} for agent in edges}
     for (sender, receiver), model in models.items():
         line = lines.get(sender) or instant.get(id(model))
-        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line)
+        alike = sender, id(model)
+        if alike not in lucks:
+            lucks[alike] = Luck.on(model, streams)
+        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line, lucks[alike])
     return found
 
 
@@ -116,7 +121,7 @@ def duration(time: times.Duration, scenario: Scenario) -> latency.Latency:
     """A time's section as a distribution."""
     if isinstance(time, times.Empirical):
         return latency.Empirical.read(scenario.find(time.file))
-    return _TIMES[time.kind](**time.model_dump(exclude={"kind"}))
+    return _TIMES[time.kind](**{name: value for name, value in time if name != "kind"})
 
 
 def work_times(scenario: Scenario, agent: int) -> Callable[[int], float]:

@@ -26,6 +26,12 @@ def test_a_visit_finds_the_stream_at_its_start_whatever_was_visited_before(seed,
         assert visitor.standard_normal() == own.standard_normal()
 
 
+@given(st.integers(0, 1000), st.lists(st.integers(0, 99)))
+def test_visits_find_every_stream_of_a_role_at_its_start(seed, names):
+    found = [rng.integers(2**62) for rng in Streams(seed).visits("loss", names)]
+    assert found == [Streams(seed).generator("loss", name).integers(2**62) for name in names]
+
+
 @given(st.integers(0, 1000), st.integers(0, 1000))
 def test_other_names_give_other_draws(a, b):
     draws = [

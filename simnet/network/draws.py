@@ -11,15 +11,31 @@ its own that has made the same draws.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from simnet.streams import Streams
 
-Draw = Callable[[np.random.Generator, int], npt.NDArray[np.float64]]
+Numbers = npt.NDArray[np.float64]
+
+
+class Source(Protocol):
+    """What is asked of a generator, all of it in one draw."""
+
+    def random(self, size: int) -> Numbers: ...
+
+    def standard_normal(self, size: int) -> Numbers: ...
+
+    def standard_gamma(self, shape: float, size: int) -> Numbers: ...
+
+    def integers(self, low: int, *, size: int) -> npt.NDArray[np.int64]: ...
+
+
+Draw = Callable[[np.random.Generator, int], Numbers]
 Blocks = tuple[tuple[int, ...], int]
 """How many numbers are drawn at once: the first times, and then always."""
 
@@ -65,6 +81,31 @@ def _numbers(draw: Draw, rng: np.random.Generator, sizes: Iterable[int]) -> arra
     return array("d", b"".join([draw(rng, n).tobytes() for n in sizes]))
 
 
-def uniform(rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
+class Abreast:
+    """The starts of several streams of one role as a source: of a draw, each in its turn gives an equal share."""
+
+    __slots__ = ("_names", "_role", "_streams")
+
+    def __init__(self, streams: Streams, role: str, names: Sequence[str]) -> None:
+        self._streams, self._role, self._names = streams, role, names
+
+    def random(self, size: int) -> Numbers:
+        return self._all(size, lambda rng, share: rng.random(share))
+
+    def standard_normal(self, size: int) -> Numbers:
+        return self._all(size, lambda rng, share: rng.standard_normal(share))
+
+    def standard_gamma(self, shape: float, size: int) -> Numbers:
+        return self._all(size, lambda rng, share: rng.standard_gamma(shape, share))
+
+    def integers(self, low: int, *, size: int) -> npt.NDArray[np.int64]:
+        return self._all(size, lambda rng, share: rng.integers(low, size=share))
+
+    def _all(self, size: int, draw: Callable[[np.random.Generator, int], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        share = size // len(self._names)
+        return np.concatenate([draw(rng, share) for rng in self._streams.visits(self._role, self._names)])
+
+
+def uniform(rng: Source, n: int) -> Numbers:
     """`n` numbers between 0 (included) and 1 (excluded)."""
     return rng.random(n)

@@ -19,6 +19,7 @@ from scipy.special import ndtr, ndtri
 
 from simnet.errors import ScenarioError
 from simnet.network.checks import not_negative, positive
+from simnet.network.draws import Source
 
 Delays = npt.NDArray[np.float64]
 
@@ -29,7 +30,7 @@ class Latency(Protocol):
     @property
     def expectation(self) -> float: ...
 
-    def draw(self, rng: np.random.Generator, n: int) -> Delays: ...
+    def draw(self, rng: Source, n: int) -> Delays: ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Constant:
     def expectation(self) -> float:
         return self.value
 
-    def draw(self, rng: np.random.Generator, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Delays:
         return np.full(n, float(self.value))
 
 
@@ -66,7 +67,7 @@ class Uniform:
     def expectation(self) -> float:
         return (self.low + self.high) / 2
 
-    def draw(self, rng: np.random.Generator, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Delays:
         return self.low + (self.high - self.low) * rng.random(n)
 
 
@@ -92,7 +93,7 @@ class Normal:
         z = self.mean / self.std
         return float(self.mean + self.std * exp(-z * z / 2) / sqrt(2 * pi) / ndtr(z))
 
-    def draw(self, rng: np.random.Generator, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Delays:
         if self.std == 0:
             return np.full(n, float(self.mean))
         # The upper tail is inverted from the left: 1 − u would lose the digits that make a far tail.
@@ -116,7 +117,7 @@ class Lognormal:
     def expectation(self) -> float:
         return self.median * exp(self.sigma**2 / 2)
 
-    def draw(self, rng: np.random.Generator, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Delays:
         return self.median * np.exp(self.sigma * rng.standard_normal(n))
 
 
@@ -135,7 +136,7 @@ class Gamma:
     def expectation(self) -> float:
         return self.mean
 
-    def draw(self, rng: np.random.Generator, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Delays:
         return (self.mean / self.shape) * rng.standard_gamma(self.shape, n)
 
 
@@ -154,7 +155,7 @@ class Pareto:
     def expectation(self) -> float:
         return self.alpha * self.scale / (self.alpha - 1) if self.alpha > 1 else inf
 
-    def draw(self, rng: np.random.Generator, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Delays:
         return self.scale * (1 - rng.random(n)) ** (-1 / self.alpha)
 
 
@@ -203,7 +204,7 @@ class Empirical:
     def expectation(self) -> float:
         return float(self._array.mean())
 
-    def draw(self, rng: np.random.Generator, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Delays:
         return self._array[rng.integers(len(self._array), size=n)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simnet.network.fates import Luck
 from simnet.network.model import LinkModel
 from simnet.network.transmitter import Transmitter
 from simnet.network.wire import Passage, Wire
@@ -9,7 +10,7 @@ from simnet.streams import Streams
 
 
 class Link(Wire):
-    """A wire with its transmitter, which it may share with others (the uplink of an agent).
+    """A wire with its transmitter, which it may share with others of its sender (an uplink), as it may its luck.
 
     A pure function of (now, size) and of what was sent before: it schedules nothing and knows no clock. `name` is
     "sender>receiver" and names the streams.
@@ -21,9 +22,16 @@ class Link(Wire):
 
     __slots__ = ("_simple", "transmitter")
 
-    def __init__(self, model: LinkModel, streams: Streams, name: str, transmitter: Transmitter | None = None) -> None:
+    def __init__(
+        self,
+        model: LinkModel,
+        streams: Streams,
+        name: str,
+        transmitter: Transmitter | None = None,
+        luck: Luck | None = None,
+    ) -> None:
         self.transmitter = transmitter or Transmitter(model, streams, name)
-        super().__init__(model, streams, name, single=self.transmitter.single)
+        super().__init__(model, streams, name, single=self.transmitter.single, luck=luck)
         self._simple = self.simple and self.transmitter.simple
 
     def offer(self, now: float, size: int) -> Passage:

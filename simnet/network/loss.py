@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from simnet.errors import ScenarioError
 from simnet.network.checks import probability
-from simnet.network.draws import one_by_one, uniform
+from simnet.network.draws import Source, one_by_one, uniform
 from simnet.streams import Streams
 
 Sampler = Callable[[int], bool]
@@ -64,7 +64,7 @@ class Bernoulli:
     def rate(self) -> float:
         return self.p
 
-    def draw(self, rng: np.random.Generator, n: int) -> npt.NDArray[np.bool_]:
+    def draw(self, rng: Source, n: int) -> npt.NDArray[np.bool_]:
         """The fates of `n` messages of one packet each: True is lost."""
         return uniform(rng, n) < self.p
 

@@ -6,18 +6,18 @@ transmitter refused. So the k-th message of a link meets the same delay and the 
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator
-from itertools import chain, repeat
+from collections.abc import Iterator
+from itertools import repeat
 from math import inf
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from simnet.network.draws import MIXED, PLAIN, one_by_one, uniform
-from simnet.network.latency import Constant, Latency
-from simnet.network.loss import Bernoulli, Sampler
+from simnet.network.draws import MIXED, one_by_one, uniform
+from simnet.network.fates import Luck
+from simnet.network.latency import Constant
+from simnet.network.loss import Sampler
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
 
@@ -58,14 +58,17 @@ class Wire:
 
     __slots__ = ("_delays", "_flaws", "_latest", "_lost", "_ordered")
 
-    def __init__(self, model: LinkModel, streams: Streams, name: str, *, single: bool = False) -> None:
-        """`single` if every message is one packet, whatever it goes through."""
-        latency, loss = model.latency, model.loss
+    def __init__(
+        self, model: LinkModel, streams: Streams, name: str, *, single: bool = False, luck: Luck | None = None
+    ) -> None:
+        """`single` if every message is one packet, whatever it goes through; `luck` if it is that of others as well."""
+        latency = model.latency
         self._lost: Sampler | None = None
-        if single and isinstance(loss, Bernoulli) and loss.p > 0:
-            self._delays: Iterator[float] = chain.from_iterable(_Fates(latency, loss, streams, name))
+        luck = luck or Luck.on(model, streams) if single else None
+        if luck is not None:
+            self._delays: Iterator[float] = luck.of(name)
         else:
-            self._lost = loss.sampler(streams, name)
+            self._lost = model.loss.sampler(streams, name)
             self._delays = (
                 repeat(float(latency.value))
                 if isinstance(latency, Constant)
@@ -97,41 +100,6 @@ class Wire:
                 self._latest = arrives
         copies = () if flaws is None or copy_delay == inf else (max(arrives, departs + copy_delay),)
         return _make(Passage, ("delivered", starts, departs, arrives, packets, wire_bytes, corrupted, copies))
-
-
-class _Fates:
-    """Blocks of the delays of messages that are one packet each, NaN for one that is lost.
-
-    Two streams in one sequence: what a large network costs is the memory of its links, and how much of it is touched.
-    """
-
-    __slots__ = ("_begun", "_latency", "_loss", "_name", "_rngs", "_streams")
-
-    def __init__(self, latency: Latency, loss: Bernoulli, streams: Streams, name: str) -> None:
-        self._latency, self._loss = latency, loss
-        self._streams, self._name = streams, name
-        self._begun = False
-        self._rngs: tuple[np.random.Generator, np.random.Generator] | None = None
-
-    def __iter__(self) -> Iterator[Iterable[float]]:
-        return self
-
-    def __next__(self) -> array[float]:
-        ((first,), block), streams, name = PLAIN, self._streams, self._name
-        if not self._begun:
-            self._begun = True
-            delays = self._latency.draw(streams.visit("latency", name), first)
-            return _joined(delays, self._loss.draw(streams.visit("loss", name), first))
-        if self._rngs is None:
-            self._rngs = streams.generator("latency", name), streams.generator("loss", name)
-            self._latency.draw(self._rngs[0], first)
-            self._loss.draw(self._rngs[1], first)
-        return _joined(self._latency.draw(self._rngs[0], block), self._loss.draw(self._rngs[1], block))
-
-
-def _joined(delays: npt.NDArray[np.float64], lost: npt.NDArray[np.bool_]) -> array[float]:
-    """Numbers without an object each."""
-    return array("d", np.where(lost, np.nan, delays).tobytes())
 
 
 class _Flaws:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simnet.network.draws import MIXED, PLAIN, one_by_one, uniform
+from simnet.network.draws import MIXED, PLAIN, Abreast, one_by_one, uniform
 from simnet.network.latency import Constant, Empirical, Gamma, Lognormal, Normal, Pareto, Uniform
 from simnet.network.link import Link
 from simnet.network.loss import Bernoulli
@@ -49,6 +49,14 @@ def test_a_delay_does_not_depend_on_how_many_are_drawn_at_once(latency, seed, bl
     rng, whole = (Streams(seed).generator("latency", "0>1") for _ in range(2))
     parts = [latency.draw(rng, n) for n in blocks]
     np.testing.assert_array_equal(np.concatenate([[], *parts]), latency.draw(whole, sum(blocks)))
+
+
+@given(st.sampled_from(DELAYS), st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 40))
+def test_streams_abreast_give_the_delays_of_each_in_its_turn(latency, seed, links, n):
+    names = [f"0>{peer}" for peer in range(links)]
+    alone = [latency.draw(Streams(seed).generator("latency", name), n) for name in names]
+    together = latency.draw(Abreast(Streams(seed), "latency", names), links * n)
+    np.testing.assert_array_equal(together, np.concatenate(alone))
 
 
 def test_a_link_that_has_carried_thirty_messages_takes_little_memory():
