@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cache
 from struct import pack, unpack_from
 from typing import Any
 
@@ -275,30 +276,40 @@ def _places(length: int) -> np.dtype[Any]:
     return _SHORT if length <= 2**16 else _COUNT
 
 
-def float64(rng: np.random.Generator | None = None) -> Codec:
-    return Floats(1, "<f8")
+Stream = Callable[[], np.random.Generator]
+"""Opens a sender's stream of random numbers."""
 
 
-def float32(rng: np.random.Generator | None = None) -> Codec:
-    return Floats(2, "<f4")
+@cache
+def _floats(id: int, dtype: str) -> Codec:
+    """One for all senders: it remembers nothing."""
+    return Floats(id, dtype)
 
 
-def float16(rng: np.random.Generator | None = None) -> Codec:
-    return Floats(3, "<f2")
+def float64(stream: Stream | None = None) -> Codec:
+    return _floats(1, "<f8")
 
 
-def int8(rng: np.random.Generator | None = None) -> Codec:
-    if rng is None:
+def float32(stream: Stream | None = None) -> Codec:
+    return _floats(2, "<f4")
+
+
+def float16(stream: Stream | None = None) -> Codec:
+    return _floats(3, "<f2")
+
+
+def int8(stream: Stream | None = None) -> Codec:
+    if stream is None:
         raise ScenarioError("codec = 'int8': rounds at random and needs a stream of random numbers")
-    return Int8(rng)
+    return Int8(stream())
 
 
-def top_k(rng: np.random.Generator | None = None, *, share: float = 0.1, values: str = "float64") -> Codec:
+def top_k(stream: Stream | None = None, *, share: float = 0.1, values: str = "float64") -> Codec:
     if values not in CODECS or values == "top-k":
         raise ScenarioError(
             f"codec.values = {values!r}: must be one of {', '.join(name for name in CODECS if name != 'top-k')}"
         )
-    return TopK(CODECS[values](rng), share)
+    return TopK(CODECS[values](stream), share)
 
 
 CODECS: dict[str, Callable[..., Codec]] = {
@@ -308,4 +319,4 @@ CODECS: dict[str, Callable[..., Codec]] = {
     "int8": int8,
     "top-k": top_k,
 }
-"""A codec by its name; a factory is given the sender's generator, which only random rounding uses."""
+"""A codec by its name; a factory is given the sender's stream, which only random rounding opens."""

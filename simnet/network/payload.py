@@ -30,7 +30,9 @@ class Writer:
     """Encodes what one agent sends, and decodes what it receives, by the codec of this name."""
 
     def __init__(self, streams: Streams, agent: int, codec: str, **settings: Any) -> None:
-        self._make: Callable[[object], Codec] = lambda name: CODECS[codec](streams.generator("codec", name), **settings)
+        self._make: Callable[[object], Codec] = lambda name: CODECS[codec](
+            lambda: streams.generator("codec", name), **settings
+        )
         self._agent = agent
         self._model = self._make(agent)
         self._company = CODECS["float64" if settings.get("values", codec) == "float64" else "float32"]()

@@ -21,7 +21,7 @@ def vectors(elements=numbers, **shape):
 
 
 def make(name, seed=1, **settings):
-    return CODECS[name](Streams(seed).generator("codec", 0), **settings)
+    return CODECS[name](lambda: Streams(seed).generator("codec", 0), **settings)
 
 
 every = pytest.mark.parametrize("name", CODECS)

@@ -16,7 +16,7 @@ from simnet.streams import Streams
 
 
 def test_a_report_is_a_frame_with_a_row_and_its_label():
-    codec = CODECS["float64"](Streams(1).generator("codec"))
+    codec = CODECS["float64"]()
     assert row_bytes(7) == len(codec.encode((np.zeros(7), np.zeros(1))))
     found = from_users(LinkModel(), Streams(1), 0, 10, 7)
     assert (found.messages, found.delivered) == (10, 10)
