@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from simnet.agents.neighbourhood import Neighbourhood
 from simnet.agents.pacing import Pacing
 from simnet.agents.port import Port
-from simnet.algorithms.peer import Mortal, Parts, Peer, Proposal
+from simnet.algorithms.peer import Parts, Peer, Proposal, mortal
 from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
 from simnet.record.rounding import pack, sig
@@ -29,7 +29,7 @@ async def run_agent(
 ) -> None:
     """Run `peer` from its `first` round to the last of `rounds`."""
     me = port.agent
-    if isinstance(peer, Mortal):
+    if mortal(peer):
         neighbourhood.retell = peer.retell
     for t in range(first, rounds + 1):
         port.emit(events.RoundStarted(me, t))
@@ -59,7 +59,7 @@ async def run_agent(
 
 async def recover(t: int, peer: Peer, port: Port) -> None:
     """Begin again after a crash that took the state: ask the neighbours what they last heard."""
-    if isinstance(peer, Mortal):
+    if mortal(peer):
         peer.forget()
         peer.recall(await port.ask(t))
 

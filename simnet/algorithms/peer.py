@@ -16,7 +16,8 @@ neighbour something of its own (`simnet.algorithms.duals`).
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar, overload, runtime_checkable
+from functools import cache
+from typing import Any, Literal, Protocol, TypeGuard, TypeVar, overload, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -112,6 +113,17 @@ class Mortal(Protocol):
     def retell(self, last: Known) -> Parts:
         """What a neighbour in that position is told; `last` is the last message from it."""
         ...
+
+
+def mortal(peer: object) -> TypeGuard[Mortal]:
+    """Whether a peer is; asked once for all of a kind, because a protocol looks at each of its methods."""
+    kind: Any = type(peer)  # mypy takes the hash of an object for that of its class
+    return _mortal(kind)
+
+
+@cache
+def _mortal(kind: type[Any]) -> bool:
+    return issubclass(kind, Mortal)
 
 
 class Peer(Protocol):
