@@ -8,8 +8,9 @@ of a heap of a million costs more than all else that is done with it. Here most 
     fresh    what comes later, in the order in which it was scheduled
     _rest    what comes later, sorted
 
-All of `due` is before `horizon`, all of `fresh` and `_rest` is not. When nothing is due any more the fresh ones are
-sorted into the rest, and its first part is due. The order of events is that of SimPy: time, priority, number.
+All of `due` and `late` is before `horizon`, all of `fresh` and `_rest` is not. When nothing is due any more the fresh
+ones are sorted into the rest, and its first part is due. When more has come late than is due, the horizon was too far:
+it is drawn nearer. The order of events is that of SimPy: time, priority, number.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Agenda(simpy.Environment):
         self.plan(self._now + delay, priority, event)
 
     def advance(self) -> bool:
-        """Make the next part due, once nothing is; False if there is none, and what came late is all that is left."""
+        """Make the next part due, once nothing is and nothing came late; False if there is none."""
         rest, fresh = self._rest, self.fresh
         if fresh:
             # By time alone first, which compares floats and nothing else; that leaves little for the second sort.
@@ -69,14 +70,31 @@ class Agenda(simpy.Environment):
             fresh.clear()
         if not rest:
             return False
-        first = max(0, len(rest) - max(FEW, len(rest) // SHARE))
-        # What happens at one time is due together, or the horizon would not tell the late from the fresh.
-        while first and rest[first - 1][0] == rest[first][0]:
-            first -= 1
-        self.due += rest[first:]
-        del rest[first:]
-        self.horizon = nextafter(self.due[0][0], inf)
+        self._part(rest)
         return True
+
+    def crowded(self) -> bool:
+        """Whether so much has come late that it should be sorted."""
+        return len(self.late) > FEW and len(self.late) > len(self.due)
+
+    def retreat(self) -> None:
+        """Draw the horizon nearer: what came late is due with the rest of what is, or not yet."""
+        soon = self.due + self.late
+        soon.sort(reverse=True)
+        self.due.clear()
+        self.late.clear()
+        self._part(soon)
+        self._rest += soon
+
+    def _part(self, waiting: list[Entry]) -> None:
+        """Make the first of what waits due, and take it out."""
+        first = max(0, len(waiting) - max(FEW, len(waiting) // SHARE))
+        # What happens at one time is due together, or the horizon would not tell the late from the fresh.
+        while first and waiting[first - 1][0] == waiting[first][0]:
+            first -= 1
+        self.due += waiting[first:]
+        del waiting[first:]
+        self.horizon = nextafter(self.due[0][0], inf)
 
     def peek(self) -> float:
         """The time of the next event; infinite if there is none."""
@@ -90,5 +108,10 @@ class Agenda(simpy.Environment):
 
     def _bring(self) -> None:
         """Put the next event where SimPy takes it from."""
-        if (self.due or self.advance()) and not (self.late and self.late[0] < self.due[-1]):
-            heappush(self.late, self.due.pop())
+        if self.crowded():
+            self.retreat()
+        if self.late:
+            if self.due and self.due[-1] < self.late[0]:
+                heappush(self.late, self.due.pop())
+        elif self.due or self.advance():
+            self.late.append(self.due.pop())

@@ -45,13 +45,14 @@ class VirtualPort:
         self.gone = False
         """Down for good."""
         self.slowness = 1.0
+        self.mail = neighbourhood.mail
+        self.waiting: tuple[Signal, Callable[[], bool]] | None = None
         self._engine = engine
         self._neighbourhood = neighbourhood
         self._writer = writer
         self._work_time = work_time
         self._rounds = rounds
         self._recovery = recovery
-        self._waiting: tuple[Signal, Callable[[], bool]] | None = None
         self._restart: Signal | None = None
         self._fell = 0.0
         self._downtime = 0.0
@@ -102,7 +103,7 @@ class VirtualPort:
         if ready():
             return True
         signal = Signal(self._engine.env)
-        self._waiting = (signal, ready)
+        self.waiting = (signal, ready)
         if deadline is not None:
             timer = Moment(self._engine.env, deadline, ROUND_END)
             timer.callbacks.append(lambda _: self._time_is_up(signal))
@@ -112,8 +113,8 @@ class VirtualPort:
         return in_time
 
     def _time_is_up(self, signal: Signal) -> None:
-        if self._waiting is not None and self._waiting[0] is signal:
-            self._waiting = None
+        if self.waiting is not None and self.waiting[0] is signal:
+            self.waiting = None
             signal.end(False)
 
     async def rendezvous(self) -> None:
@@ -162,12 +163,11 @@ class VirtualPort:
         """A frame arrived: whoever waits for it wakes."""
         sender, kind = cargo.sender, cargo.kind
         if kind is _VALUE:
-            parts = cargo.parts
-            if parts is None:
-                parts = cargo.parts = _shared(self._writer.decode(cargo.payload))
-            self._neighbourhood.hear(sender, cargo.round, parts)
+            if cargo.parts is None:
+                cargo.parts = _shared(self._writer.decode(cargo.payload))
+            self.mail.append(cargo)
         elif kind is _NOTICE:
-            self._neighbourhood.hear(sender, cargo.round, None)
+            self.mail.append(cargo)
         elif kind is frame.Kind.ACK:
             assert self._engine.transport is not None
             self._engine.transport.acknowledged(self.agent, sender, cargo.round)
@@ -176,8 +176,8 @@ class VirtualPort:
             self._engine.send(self.agent, (sender,), known.round, frame.Kind.REPLY, self._writer.again(known.parts))
         else:
             self._answers[sender] = Known(self.agent, cargo.round, self._writer.decode(cargo.payload))
-        if self._waiting is not None and self._waiting[1]():
-            signal, self._waiting = self._waiting[0], None
+        if self.waiting is not None and self.waiting[1]():
+            signal, self.waiting = self.waiting[0], None
             signal.succeed(True)
 
 

@@ -25,6 +25,7 @@ from simnet.network.wire import Passage
 from simnet.record import events
 from simnet.record.bus import Bus
 
+_NOTICE = frame.Kind.NOTICE
 _SEEN_THROUGH = (frame.Kind.VALUE, frame.Kind.NOTICE)
 """What a transport cares for."""
 
@@ -84,9 +85,15 @@ class VirtualEngine:
         due, late, advance = env.due, env.late, env.advance
         on_delivered, counts = bus.on_delivered, [tally.delivered for tally in bus.tallies]
         while self._unfinished > 0:
-            if not due and not advance() and not late:
+            if late:
+                if env.crowded():
+                    env.retreat()
+                    continue
+                env._now, _, _, event = due.pop() if due and due[-1] < late[0] else heappop(late)
+            elif due or advance():
+                env._now, _, _, event = due.pop()
+            else:
                 raise SimnetError(f"the simulation stalled at t = {env.now:g} s: every agent waits")
-            env._now, _, _, event = heappop(late) if late and not (due and due[-1] < late[0]) else due.pop()
             if type(event) is not Flight:
                 callbacks, event.callbacks = event.callbacks, None
                 for callback in callbacks:
@@ -108,7 +115,10 @@ class VirtualEngine:
                 delivered[sender] += 1
             for tell in on_delivered:
                 tell(seq, env._now, event.peer, cargo.round, sender, event.message)
-            port.receive(cargo)
+            if port.waiting is not None or (cargo.parts is None and cargo.kind is not _NOTICE):
+                port.receive(cargo)
+            else:
+                port.mail.append(cargo)
             if not self.in_flight:
                 self.meet()
 

@@ -100,3 +100,48 @@ def test_few_of_many_events_wait_in_the_heap():
         env.process(send(1.0 + k / 1000))
     env.run()
     assert longest < 1000 / 4
+
+
+@pytest.mark.parametrize("far", [0.0, 1.5, 100.0])
+def test_a_few_that_are_far_off_do_not_send_all_others_through_the_heap(far):
+    """Agents with a common clock; some of what they send outlasts the tick, or waits for a patience of its own."""
+    env = Agenda()
+    longest = 0
+
+    def agent(number):
+        nonlocal longest
+        for _ in range(10):
+            for message in range(4):
+                env.timeout(0.1 + (4 * number + message) / 10_000)
+            if far and number % 100 == 0:
+                env.timeout(far)
+            yield env.timeout(1.0)
+            longest = max(longest, len(env.late))
+
+    for number in range(1000):
+        env.process(agent(number))
+    env.run()
+    assert longest <= 1000, "what begins at time 0 comes late; of 4,000 messages a tick few do"
+
+
+def test_the_horizon_is_drawn_nearer_when_much_comes_before_it():
+    """Patience for a long time, and messages that come soon: what is due at first is patience alone."""
+    env = Agenda()
+    for number in range(1000):
+        env.timeout(1000.0 + number)
+    longest = 0
+
+    def agent(number):
+        nonlocal longest
+        for _ in range(20):
+            yield env.timeout(0.1 + number / 10_000)
+            longest = max(longest, len(env.late))
+
+    def crowd():
+        yield env.timeout(1.0)
+        for number in range(1000):
+            env.process(agent(number))
+
+    env.process(crowd())
+    env.run(until=500.0)
+    assert longest <= 1000 / 2
