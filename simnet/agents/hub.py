@@ -78,7 +78,7 @@ async def run_hub(
         elif isinstance(pacing, Ideal):
             await port.rendezvous()
         port.emit(events.DualUpdated(me, t))
-        port.finished(t, peer.theta, peer.dual)
+        port.finished(t, peer)
 
 
 async def run_leaf(
@@ -110,4 +110,4 @@ async def run_leaf(
         port.used(t, known)
         peer.absorb(t, sent, known)
         port.emit(events.DualUpdated(me, t))
-        port.finished(t, peer.theta, peer.dual)
+        port.finished(t, peer)

@@ -92,6 +92,6 @@ class Port(Protocol):
         """Put on the record that a round used these values, one of each neighbour in their order."""
         ...
 
-    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
-        """Hand the round's state to the evaluation."""
+    def finished(self, round: int, peer: Peer) -> None:
+        """Hand the peer's state at the end of a round to the evaluation."""
         ...

@@ -54,7 +54,7 @@ async def run_agent(
         port.used(t, known)
         peer.absorb(t, sent, known)
         port.emit(events.DualUpdated(me, t))
-        port.finished(t, peer.theta, peer.dual)
+        port.finished(t, peer)
 
 
 async def recover(t: int, peer: Peer, port: Port) -> None:

@@ -19,6 +19,7 @@ from simnet.algorithms.pp_admm import Perturbation, PpAdmmPeer
 from simnet.algorithms.r_admm import RAdmmPeer
 from simnet.algorithms.schedules import Schedule, Scheduled, dual_steps, penalties
 from simnet.algorithms.standing import Standing
+from simnet.algorithms.updates import Updates
 from simnet.learning.datasets import Matrix
 from simnet.learning.graph import fused
 from simnet.learning.objective import LocalObjective
@@ -40,32 +41,39 @@ def build_peers(
     if isinstance(scenario.algorithm, DpAdmm):
         return _star(scenario, scenario.algorithm, objectives, standings, budgeting, public)
     peers: list[Peer] = []
+    among = Updates()
     for agent, (objective, standing, plan) in enumerate(zip(objectives, standings, budgeting.plans, strict=True)):
         spec = scenario.algorithm
         if isinstance(spec, Admm):
-            duals = build_duals(spec, objective.features, standing.degree, constant(spec.eta))
+            duals = build_duals(spec, objective.features, standing.degree, constant(spec.eta), among)
             peers.append(
                 AdmmPeer(objective, degree=standing.degree, eta=spec.eta, tolerance=spec.tolerance, duals=duals)
             )
         elif isinstance(spec, Pdml):
             assert isinstance(plan, Schedule)
-            peers.append(_server(scenario, spec, agent, objective, standing, plan, len(objectives)))
+            peers.append(_server(scenario, spec, agent, objective, standing, plan, len(objectives), among))
         elif isinstance(plan, Schedule):
             assert isinstance(spec, Scheduled)
-            peers.append(_scheduled(scenario, spec, agent, objective, standing, plan))
+            peers.append(_scheduled(scenario, spec, agent, objective, standing, plan, among))
         else:
             assert isinstance(spec, PpAdmm)
             assert plan is not None
-            peers.append(_perturbed(scenario, spec, agent, objective, standing, plan))
+            peers.append(_perturbed(scenario, spec, agent, objective, standing, plan, among))
     return peers
 
 
 def _perturbed(
-    scenario: Scenario, spec: PpAdmm, agent: int, objective: LocalObjective, standing: Standing, plan: Plan
+    scenario: Scenario,
+    spec: PpAdmm,
+    agent: int,
+    objective: LocalObjective,
+    standing: Standing,
+    plan: Plan,
+    among: Updates,
 ) -> Peer:
     streams = Streams(scenario.seed)
     noise = Perturbation(plan.sigma1, plan.sigma2, streams.generator("noise", agent), plan.release)
-    duals = build_duals(spec, objective.features, standing.degree, constant(spec.eta))
+    duals = build_duals(spec, objective.features, standing.degree, constant(spec.eta), among)
     if not isinstance(spec, IppAdmm):
         return PpAdmmPeer(
             objective,
@@ -92,11 +100,17 @@ def _perturbed(
 
 
 def _scheduled(
-    scenario: Scenario, spec: Scheduled, agent: int, objective: LocalObjective, standing: Standing, plan: Schedule
+    scenario: Scenario,
+    spec: Scheduled,
+    agent: int,
+    objective: LocalObjective,
+    standing: Standing,
+    plan: Schedule,
+    among: Updates,
 ) -> Peer:
     rng = Streams(scenario.seed).generator("noise", agent)
     etas = penalties(spec, agent, scenario.rounds)
-    duals = build_duals(spec, objective.features, standing.degree, dual_steps(spec, agent))
+    duals = build_duals(spec, objective.features, standing.degree, dual_steps(spec, agent), among)
     if isinstance(spec, RAdmm):
         gammas = [spec.gamma * spec.penalty_growth**t for t in range(scenario.rounds)]
         return RAdmmPeer(
@@ -120,6 +134,7 @@ def _server(
     standing: Standing,
     plan: Schedule,
     servers: int,
+    among: Updates,
 ) -> Peer:
     streams = Streams(scenario.seed)
     bound = 0.0 if scenario.privacy.calibration == "none" else spec.objective_bound
@@ -130,7 +145,7 @@ def _server(
         tilt=in_ball(streams.generator("objective", agent), bound, objective.features) / servers,
         schedule=plan,
         rng=streams.generator("noise", agent),
-        duals=build_duals(spec, objective.features, standing.degree, constant(spec.eta)),
+        duals=build_duals(spec, objective.features, standing.degree, constant(spec.eta), among),
     )
 
 
@@ -166,10 +181,12 @@ def _star(
     return peers
 
 
-def build_duals(spec: Admm | PpAdmm | Scheduled | Pdml, features: int, degree: int, step: Steps) -> Duals:
+def build_duals(
+    spec: Admm | PpAdmm | Scheduled | Pdml, features: int, degree: int, step: Steps, among: Updates | None = None
+) -> Duals:
     """One agent's duals, kept as the scenario says; `step` is the dual step of each round."""
     if spec.duals == "healing":
         return HealingDuals(features, degree, step, spec.heal_every)
     if spec.duals == "edge":
         return EdgeDuals(features, degree, spec.eta)
-    return NodeDuals(features, degree, step)
+    return NodeDuals(features, degree, step, among)

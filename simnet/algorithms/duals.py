@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simnet.algorithms.peer import Known, Parts, Vector
+from simnet.algorithms.peer import Known, Parts, Vector, given
+from simnet.algorithms.updates import Update, Updates
 from simnet.errors import SimnetError
 
 Schedule = Callable[[int], float]
@@ -35,8 +36,17 @@ class Duals(ABC):
     """The dual variable of one agent with `degree` neighbours."""
 
     def __init__(self, features: int, degree: int) -> None:
-        self.dual: Vector = np.zeros(features)
+        self._dual: Vector = np.zeros(features)
         self._degree = degree
+
+    @property
+    def dual(self) -> Vector:
+        """λ_i."""
+        return self._dual
+
+    def later(self) -> Callable[[], Vector]:
+        """The λ_i of now, for whoever need not know it yet."""
+        return given(self._dual)
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         """What round t's message carries beside the `model`, which is given as the neighbours decode it."""
@@ -48,7 +58,7 @@ class Duals(ABC):
 
     def forget(self) -> None:
         """A crash: the dual is gone. What was heard from the neighbours is still known."""
-        self.dual = np.zeros_like(self.dual)
+        self._dual = np.zeros_like(self._dual)
 
     def retell(self, last: Known) -> Parts:
         """What a neighbour that has lost its state is told about itself; `last` is the last message from it."""
@@ -68,29 +78,41 @@ class Duals(ABC):
 
 
 class NodeDuals(Duals):
-    """λ_i ← λ_i + (step/2) Σ_j (θ_i − θ_j), with what is known of the neighbours."""
+    """λ_i ← λ_i + (step/2) Σ_j (θ_i − θ_j), with what is known of the neighbours; computed `among` other updates."""
 
-    def __init__(self, features: int, degree: int, step: Schedule) -> None:
+    def __init__(self, features: int, degree: int, step: Schedule, among: Updates | None = None) -> None:
         super().__init__(features, degree)
         self._step = step
+        self._begin = (among or Updates()).begin
+        self._update: Update | None = None
+        """The last one, if no crash has come after it."""
         self._known_sum: Vector = np.zeros(features)
-        self._own: Vector = self._known_sum
-        self._own_of: Vector | None = None
+
+    @property
+    def dual(self) -> Vector:
+        return self._dual if self._update is None else self._update.dual()
+
+    def later(self) -> Callable[[], Vector]:
+        return super().later() if self._update is None else self._update.dual
+
+    def forget(self) -> None:
+        if self._update is not None:
+            self._known_sum, self._update = self._update.known_sum(), None
+        super().forget()
 
     def linear(self, model: Vector, eta: float) -> Vector:
-        # The same model was multiplied when it was absorbed, unless a crash came between.
-        own = self._own if model is self._own_of else self._degree * model
-        return (self.dual + self.dual) - eta * (own + self._known_sum)
+        if self._update is not None and self._update.model is model:
+            return self._update.linear(eta)
+        known_sum = self._known_sum if self._update is None else self._update.known_sum()
+        return _linear(self.dual, self._degree * model + known_sum, eta)
 
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
-        self._known_sum = total = np.zeros(len(model))
-        for value in known:
-            total += value.parts[0]
-        self._own_of, self._own = model, self._degree * model
-        change = self._own - total
-        change *= self._step(t) / 2
-        change += self.dual
-        self.dual = change
+        self._update = self._begin(self.dual, model, self._degree, self._step(t), known)
+
+
+def _linear(dual: Vector, models: Vector, eta: float) -> Vector:
+    """2λ_i − η Σ_j (θ_i + θ_j)."""
+    return (dual + dual) - eta * models
 
 
 AVERAGED = 3
@@ -124,7 +146,7 @@ class Neighbour:
         return news.round + self.account.clock - self.round
 
 
-class HealingDuals(NodeDuals):
+class HealingDuals(Duals):
     """λ_i = ½ Σ_j (S_i − S_j), S_i(t) = Σ_{τ<=t} step(τ) θ_i(τ) the running sum of what agent i let out.
 
     A receiver that has heard nothing since round s assumes that the model stayed:
@@ -147,14 +169,19 @@ class HealingDuals(NodeDuals):
     """
 
     def __init__(self, features: int, degree: int, step: Schedule, every: int = 1) -> None:
-        super().__init__(features, degree, step)
+        super().__init__(features, degree)
+        self._step = step
         self._every = every
         self._sent = 0
         self._totals = [0.0]
         self._mine = Account(0, np.zeros(features), np.zeros(features))
         self._theirs: dict[int, Neighbour] = {}
+        self._known_sum: Vector = np.zeros(features)
         self._clock = 0
         self._sending = 0
+
+    def linear(self, model: Vector, eta: float) -> Vector:
+        return _linear(self._dual, self._degree * model + self._known_sum, eta)
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         self._sent += 1
@@ -183,13 +210,13 @@ class HealingDuals(NodeDuals):
             for neighbour in heard:
                 missing = self._total(clock) - self._total(clock - neighbour.lag)
                 due += missing * (neighbour.account.model - neighbour.average)
-        self.dual = self.dual + (due / 2 - self.dual) / (clock - before + (1 + 2 * lag if lag else 0))
+        self._dual = self._dual + (due / 2 - self._dual) / (clock - before + (1 + 2 * lag if lag else 0))
 
     def forget(self) -> None:
         super().forget()
         known = [neighbour.account for neighbour in self._theirs.values()]
         self._clock = max((account.clock - 1 for account in known), default=0)
-        model, offset = (np.zeros_like(self.dual) for _ in range(2))
+        model, offset = (np.zeros_like(self._dual) for _ in range(2))
         for account in known:
             model += account.model / len(known)
             offset += account.offset / len(known)
@@ -224,7 +251,7 @@ class HealingDuals(NodeDuals):
     def _neighbour(self, value: Known) -> Neighbour:
         found = self._theirs.get(value.peer)
         if found is None:
-            nothing: Vector = np.zeros_like(self.dual)
+            nothing: Vector = np.zeros_like(self._dual)
             found = self._theirs[value.peer] = Neighbour(Account(0, nothing, nothing), nothing)
         return found
 
@@ -261,7 +288,7 @@ class EdgeDuals(Duals):
     def linear(self, model: Vector, eta: float) -> Vector:
         if eta != self._eta:
             raise SimnetError(f"edge duals need one η for all agents and rounds: it is {self._eta:g}, not {eta:g}")
-        return np.zeros_like(self.dual) - sum(self._z.values())
+        return np.zeros_like(self._dual) - sum(self._z.values())
 
     def forget(self) -> None:
         super().forget()
@@ -269,7 +296,7 @@ class EdgeDuals(Duals):
 
     def recall(self, last: Known) -> Vector:
         """A letter holds no model; the splitting converges from anywhere."""
-        return np.zeros_like(self.dual)
+        return np.zeros_like(self._dual)
 
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
         for value in known:
@@ -277,4 +304,4 @@ class EdgeDuals(Duals):
                 self._heard[value.peer] = value.round
                 self._z[value.peer] = (self._z.get(value.peer, 0.0) + value.parts[0]) / 2
         # What λ_i is at a fixed point, where z_ij + z_ji = 2r x: the sum over all agents is 0 there.
-        self.dual = self._eta * self._degree * model + self.linear(model, self._eta) / 2
+        self._dual = self._eta * self._degree * model + self.linear(model, self._eta) / 2

@@ -15,7 +15,7 @@ neighbour something of its own (`simnet.algorithms.duals`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, Protocol, TypeGuard, TypeVar, overload, runtime_checkable
 
@@ -98,6 +98,11 @@ def alone(work: Any) -> Any:
         return end.value
 
 
+def given(value: Vector) -> Callable[[], Vector]:
+    """What a `Peer.later` that has nothing to compute says."""
+    return lambda: value
+
+
 @runtime_checkable
 class Mortal(Protocol):
     """A peer that can lose its state in a crash and begin again."""
@@ -137,6 +142,10 @@ class Peer(Protocol):
     @property
     def dual(self) -> Vector:
         """The dual variable λ_i."""
+        ...
+
+    def later(self) -> Callable[[], Vector]:
+        """The dual variable of now, for whoever need not know it yet: it may have to be computed."""
         ...
 
     def initial(self) -> Parts:

@@ -258,9 +258,9 @@ class LivePort:
         for value, age in zip(known, ages(round, known), strict=True):
             self.emit(events.ValueUsed(self.agent, round, value.peer, age))
 
-    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
+    def finished(self, round: int, peer: Peer) -> None:
         self._replay = None
-        self._memory.finished(round, theta, dual)
+        self._memory.finished(round, peer.theta, peer.dual)
 
     def receive(self, peer: int, raw: bytes) -> None:
         """A neighbour's frame has come in; a FrameError if it cannot be used."""

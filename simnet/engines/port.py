@@ -126,8 +126,8 @@ class VirtualPort:
         engine = self._engine
         engine.bus.used(engine.env._now, self.agent, round, self.neighbours, ages(round, known))
 
-    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
-        for done in self._engine.scoreboard.note(self.agent, round, theta, dual):
+    def finished(self, round: int, peer: Peer) -> None:
+        for done in self._engine.scoreboard.note(self.agent, round, peer.theta, peer.later()):
             self.emit(done)
         if round == self._rounds:
             self.done = True

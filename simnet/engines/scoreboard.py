@@ -7,12 +7,17 @@ An agent that is gone for good counts with its last state.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from simnet.algorithms.peer import Vector
+from simnet.algorithms.peer import Vector, given
 from simnet.learning.evaluation import Evaluator
 from simnet.record.events import EvaluationDone
 from simnet.record.rounding import sig
+
+State = tuple[Vector, Callable[[], Vector]]
+"""A model, and the dual for whoever asks."""
 
 
 class Scoreboard:
@@ -20,50 +25,45 @@ class Scoreboard:
 
     def __init__(self, evaluator: Evaluator, agents: int, features: int, rounds: int) -> None:
         self._evaluator = evaluator
-        self._shape = (agents, features)
+        self._agents = agents
         self._rounds = rounds
-        self._open: dict[int, tuple[Vector, Vector, list[int]]] = {}
-        self._last: list[tuple[Vector, Vector]] = [(np.zeros(features), np.zeros(features))] * agents
+        self._open: dict[int, dict[int, State]] = {}
+        """By round and agent."""
+        self._last: list[State] = [(np.zeros(features), given(np.zeros(features)))] * agents
         self._gone: set[int] = set()
         self.last_round = [0] * agents
 
-    def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> list[EvaluationDone]:
+    def note(self, agent: int, round: int, theta: Vector, dual: Callable[[], Vector]) -> list[EvaluationDone]:
         """Record a state; the figures of the rounds that it was the last one missing of."""
-        self._last[agent] = (theta, dual)
+        self._last[agent] = state = (theta, dual)
         self.last_round[agent] = round
-        if round not in self._open:
-            self._open[round] = (np.zeros(self._shape), np.zeros(self._shape), [0])
-            for absent in self._gone:
-                self._enter(absent, round)
-        self._enter(agent, round)
-        return self._complete() if self._open[round][2][0] == self._shape[0] else []
+        states = self._open.get(round)
+        if states is None:
+            states = self._open[round] = {absent: self._last[absent] for absent in self._gone}
+        states[agent] = state
+        return self._complete() if len(states) == self._agents else []
 
     def excuse(self, agent: int) -> list[EvaluationDone]:
         """An agent is gone for good; the figures of the rounds that waited for it alone."""
         self._gone.add(agent)
-        for round in self._open:
+        for round, states in self._open.items():
             if round > self.last_round[agent]:
-                self._enter(agent, round)
+                states[agent] = self._last[agent]
         return self._complete()
-
-    def _enter(self, agent: int, round: int) -> None:
-        thetas, duals, count = self._open[round]
-        thetas[agent], duals[agent] = self._last[agent]
-        count[0] += 1
 
     def _complete(self) -> list[EvaluationDone]:
         """Figures of complete rounds, in order; a round never overtakes an earlier one."""
         done = []
         for round in sorted(self._open):
-            thetas, duals, count = self._open[round]
-            if count[0] < self._shape[0]:
+            if len(self._open[round]) < self._agents:
                 break
-            del self._open[round]
-            done.append(self._figures(round, thetas, duals))
+            states = self._open.pop(round)
+            done.append(self._figures(round, [states[agent] for agent in range(self._agents)]))
         return done
 
-    def _figures(self, round: int, thetas: Vector, duals: Vector) -> EvaluationDone:
-        found = self._evaluator.evaluate(thetas, duals)
+    def _figures(self, round: int, states: list[State]) -> EvaluationDone:
+        thetas = np.array([theta for theta, _ in states])
+        found = self._evaluator.evaluate(thetas, np.array([dual() for _, dual in states]))
         last = round == self._rounds
         return EvaluationDone(
             round=round,

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from simnet.algorithms.peer import Vector
+from simnet.algorithms.peer import Vector, given
 from simnet.errors import LiveError
 from simnet.live import folder, records
 from simnet.live.journal import Kind, read
@@ -75,7 +75,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
         bus.emit(now, event)
         if isinstance(event, events.DualUpdated):
             theta, dual = accounts[event.agent].results[event.round]
-            for done in board.note(event.agent, event.round, theta, dual):
+            for done in board.note(event.agent, event.round, theta, given(dual)):
                 bus.emit(now, done)
     for agent, last in enumerate(board.last_round):
         if last < world.scenario.rounds:
