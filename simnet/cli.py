@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -95,9 +97,9 @@ def sweep(
     try:
         with progress(agenda.study.name, quiet=json, rate="runs/s") as tell:
             result = studies.sweep(agenda, execute, tell)
-    except Interrupted:
-        typer.echo("simnet: interrupted; finished runs are kept, and the same command goes on", err=True)
-        raise typer.Exit(130) from None
+    except Interrupted as interrupted:
+        interrupted.kept = "finished runs are kept, and the same command goes on"
+        raise
     if json:
         show_json(sweep_json(agenda, result))
     else:
@@ -260,22 +262,33 @@ def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this ki
 class Interrupted(BaseException):
     """Ctrl-C or SIGTERM. Not a KeyboardInterrupt, which typer would swallow in silence."""
 
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+        self.kept = "nothing was kept"
+
 
 def _interrupt(number: int, _frame: object) -> None:
+    # An impatient user sends a second signal, and so does `timeout`: it must not cut short what answers the first.
+    _heed(signal.SIG_IGN)
     raise Interrupted(number)
+
+
+def _heed(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
 
 
 def main() -> None:
     """The `simnet` command."""
     from simnet.errors import SimnetError
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+    _heed(_interrupt)
     try:
         app()
     except SimnetError as error:
         typer.echo(f"simnet: {error}", err=True)
         sys.exit(2)
     except Interrupted as interrupted:
-        typer.echo("simnet: interrupted; nothing was kept", err=True)
-        sys.exit(128 + interrupted.args[0])
+        typer.echo(f"simnet: interrupted; {interrupted.kept}", err=True)
+        sys.exit(128 + interrupted.number)

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from simnet.study.sweep import agenda, read
 from tests.study.small import TOML, content
 
 ROOT = Path(simnet.__file__).parents[1]
+INTERRUPTED = "simnet: interrupted; finished runs are kept, and the same command goes on\n"
 
 
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:
@@ -113,14 +115,29 @@ def test_five_kills_at_random_moments_lose_nothing_and_repeat_nothing(tmp_path):
 
 
 def test_ctrl_c_stops_cleanly_and_keeps_what_is_finished(tmp_path):
-    write(tmp_path, replicates=10, rounds=20, rows=3000)
+    write(tmp_path, replicates=40, rounds=20, rows=3000)
     process = start(tmp_path, "sweep", "study.toml", "--workers", "2")
     wait_until(process, tmp_path, 2)
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
     done = ended(process)
-    assert done.returncode == 130
-    assert done.stderr == "simnet: interrupted; finished runs are kept, and the same command goes on\n"
-    assert 2 <= StudyResult.load(tmp_path / "results" / "small").runs.height < 30
+    assert (done.returncode, done.stderr) == (130, INTERRUPTED)
+    assert 2 <= StudyResult.load(tmp_path / "results" / "small").runs.height < 120
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_further_signals_do_not_cut_short_the_answer_to_the_first(number, code, tmp_path):
+    write(tmp_path, replicates=40, rounds=20, rows=3000)
+    process = start(tmp_path, "sweep", "study.toml", "--workers", "2")
+    wait_until(process, tmp_path, 2)
+    while process.poll() is None:
+        process.send_signal(number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.005)
+    done = ended(process)
+    assert (done.returncode, done.stderr) == (code, INTERRUPTED)
+    kept = StudyResult.load(tmp_path / "results" / "small").runs.height
+    assert 2 <= kept < 120
+    assert len(agenda(read(tmp_path / "study.toml"), tmp_path / "results").todo) == 120 - kept
 
 
 def test_a_dry_run_tells_what_is_done_and_writes_nothing(tmp_path):
