@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from simnet.errors import SimnetError
 from simnet.study.job import Job, Record, failed, perform
+from simnet.study.pool import deaf_to_interrupts
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -79,14 +80,16 @@ def _begin_workers() -> str:
     """How worker processes come to be: where that is safe, as copies of one that has imported what they need.
 
     So all imports are done once and not once a worker, and a worker ends without taking its modules apart. A worker
-    that Dask spawns also returns each freed array to the system at once, which costs a run a tenth of its time.
+    that Dask spawns also returns each freed array to the system at once, which costs a run a tenth of its time. The
+    copies are deaf to Ctrl-C, as the pool's workers are: it is for this process to answer, which ends them.
     """
     if sys.platform != "linux":  # elsewhere a copy of a process with numerical libraries in it may crash
         return "spawn"
     from multiprocessing import forkserver
 
     multiprocessing.get_context("forkserver").set_forkserver_preload(_NEEDED_BY_WORKERS)
-    forkserver.ensure_running()
+    with deaf_to_interrupts():
+        forkserver.ensure_running()
     return "forkserver"
 
 

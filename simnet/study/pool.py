@@ -12,6 +12,7 @@ import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext
 
@@ -65,7 +66,7 @@ class _Worker:
         self.process = context.Process(target=serve, args=(far,), daemon=True)
         self.ready = False
         self.job: Job | None = None
-        with _deaf_to_interrupts():
+        with deaf_to_interrupts():
             self.process.start()
         far.close()
 
@@ -114,11 +115,12 @@ def serve(pipe: Connection) -> None:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def deaf_to_interrupts() -> Iterator[None]:
     """A process that starts meanwhile inherits the blocked signal: Ctrl-C is for the parent to handle."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # else the start below starts it, and that unblocks the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
