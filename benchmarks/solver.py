@@ -2,7 +2,8 @@
 
 Five agents on a ring hold 7,000 rows of Adult each and run 30 rounds of ADMM. Every contender then replays the local
 problems of one agent, each from its own model of the round before, to a gradient norm of at most 1e-6. All use one BLAS
-thread, and times are CPU times, the least of several. `products` is the time of the matrix products alone that our
+thread, and times are CPU times: of each round the least of several replays, so that what else the machine does in a
+moment spoils one round of one replay only. `products` is the time of the matrix products alone that our
 solver asked for, `gradients` that of the gradients: the same products, and an exponential a row.
 
     python -m benchmarks.solver
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -34,11 +35,20 @@ REPEATS = 15
 
 @dataclass
 class Replay:
-    """What a contender did: its models, and the gradients and factorisations that they took."""
+    """What a contender did in each round: its model, the gradients and factorisations that it took, and CPU seconds."""
 
-    thetas: list[Vector]
-    gradients: int = 0
-    factorisations: int = 0
+    thetas: list[Vector] = field(default_factory=list)
+    gradients: list[int] = field(default_factory=list)
+    factorisations: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    _began: float = field(default_factory=time.process_time)
+
+    def end_round(self, gradients: int, factorisations: int, *theta: Vector) -> None:
+        self.seconds.append(time.process_time() - self._began)
+        self.thetas += theta
+        self.gradients.append(gradients)
+        self.factorisations.append(factorisations)
+        self._began = time.process_time()
 
 
 def main() -> None:
@@ -93,39 +103,38 @@ def compare(name: str, problems: list[Subproblem]) -> dict[str, float]:
         "gradients": lambda: gradients(problems, ours),
         "products": lambda: products(problems, ours),
     }
-    seconds = dict.fromkeys(contenders, np.inf)
+    least = dict.fromkeys(contenders, np.full(ROUNDS, np.inf))
     replays = {}
     for _ in range(REPEATS):
         for contender, play in contenders.items():
-            began = time.process_time()
             replays[contender] = play()
-            seconds[contender] = min(seconds[contender], time.process_time() - began)
+            least[contender] = np.minimum(least[contender], replays[contender].seconds)
+    seconds = {contender: float(rounds.sum()) for contender, rounds in least.items()}
     for contender, replay in replays.items():
         for problem, theta in zip(problems, replay.thetas, strict=False):
             assert np.linalg.norm(problem.gradient(theta)) <= TOLERANCE * (1 + 1e-6), contender
         print(
             f"{name:>22} {contender:>10} {seconds[contender] / ROUNDS * 1e3:>10.3f} "
-            f"{seconds[contender] / seconds['simnet']:>10.2f} {replay.gradients:>9} {replay.factorisations:>7}"
+            f"{seconds[contender] / seconds['simnet']:>10.2f} {sum(replay.gradients):>9} "
+            f"{sum(replay.factorisations):>7}"
         )
     return seconds
 
 
 def simnet(problems: list[Subproblem]) -> Replay:
+    replay = Replay()
     solver = Solver(problems[0].objective)
-    replay = Replay([])
     theta = np.zeros_like(problems[0].linear)
     for problem in problems:
         solution = solver.solve(problem.linear, problem.quadratic, theta, TOLERANCE)
         theta = solution.theta
-        replay.thetas.append(theta)
-        replay.gradients += solution.gradients
-        replay.factorisations += solution.factorisations
+        replay.end_round(solution.gradients, solution.factorisations, theta)
     return replay
 
 
 def lbfgs(problems: list[Subproblem]) -> Replay:
     """scipy's, with value and gradient from one pair of products, and stopped as soon as the norm is small enough."""
-    replay = Replay([])
+    replay = Replay()
     theta = np.zeros_like(problems[0].linear)
     norm = np.inf
 
@@ -140,7 +149,6 @@ def lbfgs(problems: list[Subproblem]) -> Replay:
             x: Vector, objective: LocalObjective = objective, linear: Vector = linear, curvature: float = curvature
         ) -> tuple[float, Vector]:
             nonlocal norm
-            replay.gradients += 1
             margins = objective._forward(x)
             e = np.exp(-np.abs(margins))
             value = np.mean(np.log1p(e) - np.minimum(margins, 0.0)) + linear @ x + curvature / 2 * (x @ x)
@@ -153,40 +161,43 @@ def lbfgs(problems: list[Subproblem]) -> Replay:
             both, theta, jac=True, method="L-BFGS-B", callback=stop, options={"gtol": 1e-9, "ftol": 0.0, "maxiter": 500}
         )
         theta = found.x
-        replay.thetas.append(theta)
+        replay.end_round(found.nfev, 0, theta)
     return replay
 
 
 def newton(problems: list[Subproblem]) -> Replay:
     """Full steps with the exact Hessian, from dense rows: the faster layout for a Hessian."""
-    replay = Replay([])
+    replay = Replay()
     objective = problems[0].objective
     rows = objective._A.toarray() if objective.sparse else objective._A
     identity = np.eye(objective.features)
     theta = np.zeros_like(problems[0].linear)
     for problem in problems:
+        steps = 0
         while True:
             margins = objective._forward(theta)
             gradient = objective._backward(LOGISTIC.slope(margins)) / objective.rows
             gradient += problem.curvature * theta + problem.linear
-            replay.gradients += 1
             if np.linalg.norm(gradient) <= TOLERANCE:
                 break
             weighted = rows * np.sqrt(LOGISTIC.bend(margins) / objective.rows)[:, None]
             factor = cho_factor(weighted.T @ weighted + problem.curvature * identity, check_finite=False)
             theta = theta - cho_solve(factor, gradient, check_finite=False)
-            replay.factorisations += 1
-        replay.thetas.append(theta)
+            steps += 1
+        replay.end_round(steps + 1, steps, theta)
     return replay
 
 
 def gradients(problems: list[Subproblem], ours: Replay) -> Replay:
     """As many gradients of the loss as we computed, and the product that made our Hessian."""
     objective, theta = problems[0].objective, ours.thetas[-1]
-    for _ in range(ours.gradients):
-        objective.loss_gradient(theta)
-    hessian_product(objective, ours.factorisations)
-    return Replay([], ours.gradients, ours.factorisations)
+    replay = Replay()
+    for times, factorisations in zip(ours.gradients, ours.factorisations, strict=True):
+        for _ in range(times):
+            objective.loss_gradient(theta)
+        hessian_product(objective, factorisations)
+        replay.end_round(times, factorisations)
+    return replay
 
 
 def products(problems: list[Subproblem], ours: Replay) -> Replay:
@@ -194,14 +205,19 @@ def products(problems: list[Subproblem], ours: Replay) -> Replay:
     objective = problems[0].objective
     theta = ours.thetas[-1]
     slopes = LOGISTIC.slope(objective.margins(theta))
-    for _ in range(ours.gradients):
-        objective._forward(theta)
-        objective._backward(slopes)
-    hessian_product(objective, ours.factorisations)
-    return Replay([], ours.gradients, ours.factorisations)
+    replay = Replay()
+    for times, factorisations in zip(ours.gradients, ours.factorisations, strict=True):
+        for _ in range(times):
+            objective._forward(theta)
+            objective._backward(slopes)
+        hessian_product(objective, factorisations)
+        replay.end_round(times, factorisations)
+    return replay
 
 
 def hessian_product(objective: LocalObjective, times: int) -> None:
+    if not times:
+        return
     sample = objective._A[:: objective.rows // (4 * objective.features)]
     block = sample.toarray() if objective.sparse else sample
     for _ in range(times):
