@@ -26,6 +26,8 @@ from simnet.learning.objective import LocalObjective, Square, Stack
 
 _SAMPLE = 4  # rows a feature: a Hessian from so few costs two gradients on Adult, and BFGS makes up for the rest
 _MEMORY = 20  # pairs
+FAINT = 1e-12
+"""Of the smoothness: a curvature below the Hessian's rounding would leave it without a factor."""
 NEAR = 0.05
 """The share by which μ may differ from the one that a metric was made for."""
 
@@ -86,8 +88,7 @@ class DenseMetric:
 
     def rebuild(self, theta: Vector, curvature: float) -> None:
         hessian = self._objective.loss_hessian(theta, self._every)
-        # A curvature below the Hessian's rounding would leave it without a factor.
-        hessian.flat[:: self._objective.features + 1] += max(curvature, 1e-12 * self._objective.smoothness)
+        hessian.flat[:: self._objective.features + 1] += max(curvature, FAINT * self._objective.smoothness)
         self.inverse = self._invert(hessian.T)
         self.curvature = curvature
         self._every = max(1, self._every // 4)
@@ -122,15 +123,29 @@ class DenseMetric:
     def _invert(self, matrix: Square) -> Square:
         """The inverse of a positive definite matrix, upper triangles only; `matrix` is overwritten."""
         self.factorisations += 1
-        factor, failed = dpotrf(matrix, clean=0, overwrite_a=1)
-        if failed:
-            raise np.linalg.LinAlgError("not positive definite")
-        inverse: Square = dpotri(factor, overwrite_c=1)[0]
-        return inverse
+        return _inverse(matrix)
+
+
+def _inverse(matrix: Square) -> Square:
+    factor, failed = dpotrf(matrix, clean=0, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("not positive definite")
+    inverse: Square = dpotri(factor, overwrite_c=1)[0]
+    return inverse
 
 
 class FullMetric(DenseMetric):
     """K as a whole matrix, updated where it is."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the next Hessian is one of all rows."""
+        return self._every == 1
+
+    def begin(self, inverse: Square, curvature: float) -> None:
+        """`rebuild` from what `inverses` made of the Hessian of all rows."""
+        self.inverse, self.curvature = inverse, curvature
+        self.factorisations += 1
 
     def apply(self, gradient: Vector) -> Vector:
         product: Vector = self.inverse.dot(gradient)
@@ -141,8 +156,19 @@ class FullMetric(DenseMetric):
         update(self.inverse, step, change, np.array(product), np.empty((2, d, d)))
 
     def _invert(self, matrix: Square) -> Square:
-        upper = super()._invert(matrix)
-        return np.ascontiguousarray(np.where(_above(len(upper)), upper, upper.T))
+        return _mirrored(super()._invert(matrix).T)
+
+
+def inverses(matrices: Stack) -> Stack:
+    """What `FullMetric` makes of each of a stack of Hessians, which is overwritten."""
+    for matrix in matrices:
+        _inverse(matrix.T)  # where it is
+    return _mirrored(matrices)
+
+
+def _mirrored(lower: Stack) -> Stack:
+    """Symmetric matrices, or one, from their lower triangles."""
+    return np.ascontiguousarray(np.where(_above(lower.shape[-1]), lower.swapaxes(-1, -2), lower))
 
 
 @cache

@@ -72,3 +72,10 @@ def margins(transposed: Stack, thetas: Stack) -> Stack:
     """Aθ, for a stack of Aᵀ and one of θ."""
     found: Stack = np.matmul(transposed.swapaxes(1, 2), thetas[:, :, None])[:, :, 0]
     return found
+
+
+def loss_gradients(transposed: Stack, slopes: Stack, scale: Stack) -> Stack:
+    """scale Aᵀ l'(Aθ), for stacks of Aᵀ, l'(Aθ) and scales."""
+    found: Stack = np.matmul(transposed, slopes[:, :, None])[:, :, 0]
+    found *= scale[:, None]
+    return found

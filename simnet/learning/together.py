@@ -15,10 +15,11 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from simnet.learning.beginnings import begin_together
 from simnet.learning.metric import NEAR, FullMetric, update
 from simnet.learning.objective import Kind, Stack
 from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, Solution
-from simnet.learning.stacks import Stacks, batches, margins
+from simnet.learning.stacks import Stacks, batches, loss_gradients, margins
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
@@ -26,6 +27,18 @@ Places = npt.NDArray[np.intp]
 
 def solve_together(problems: Sequence[Problem], stacks: Stacks) -> list[Solution]:
     """The solution of each problem; no solver may have two."""
+    begun = begin_together(problems, stacks)
+    if not begun:
+        return _solve(problems, stacks)
+    rest = [p._replace(start=p.solver.theta) if place in begun else p for place, p in enumerate(problems)]
+    solutions = _solve(rest, stacks)
+    for place, factorisations in begun.items():
+        theta, norm, gradients, later = solutions[place]
+        solutions[place] = Solution(theta, norm, 1 + gradients, factorisations + later)
+    return solutions
+
+
+def _solve(problems: Sequence[Problem], stacks: Stacks) -> list[Solution]:
     found: list[Solution | None] = [None] * len(problems)
     for places in batches([_kind(problem) for problem in problems]):
         _Batch([problems[place] for place in places], stacks).descend(found, places)
@@ -86,8 +99,7 @@ class _Batch:
         slope = -np.vecdot(self._gradient, direction)
         theta = self._theta - direction
         scores = margins(self._rows, theta)
-        loss_gradient = np.matmul(self._rows, self._loss.slope(scores, scores)[:, :, None])[:, :, 0]
-        loss_gradient *= self._scale[:, None]
+        loss_gradient = loss_gradients(self._rows, self._loss.slope(scores, scores), self._scale)
         gradient = self._curvature[:, None] * theta
         gradient += loss_gradient
         gradient += self._linear

@@ -73,7 +73,7 @@ def test_agents_of_one_tick_share_their_batches(monkeypatch):
         run(scenario(**{"topology.agents": agents, "topology.degree": 4, "data": rows, "network.pacing": TICKS}))
         counts.append(sum(sizes.values()))
         monkeypatch.undo()
-    assert counts[0] == counts[1] == 11  # rounds, but for the first, in which every metric is made
+    assert counts[0] == counts[1] == 12  # rounds
 
 
 def test_work_that_needs_no_solution_ends_at_once_and_outcomes_keep_their_order():
