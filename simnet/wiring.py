@@ -67,14 +67,14 @@ def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]
         }
     idle = {id(model): model for model in models.values() if model.bandwidth is None}
     instant = {which: Transmitter(model, streams, "") for which, model in idle.items()}
-    lucks: dict[tuple[int, int], Luck | None] = {}
+    lucks: dict[int, Luck | None] = {}
     found: dict[int, dict[int, Link]] = {agent: {} for agent in edges}
     for (sender, receiver), model in models.items():
         line = lines.get(sender) or instant.get(id(model))
-        alike = sender, id(model)
-        if alike not in lucks:
-            lucks[alike] = Luck.on(model, streams)
-        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line, lucks[alike])
+        luck = lucks.get(id(model))
+        if luck is None or luck.full:
+            luck = lucks[id(model)] = Luck.on(model, streams)
+        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line, luck)
     return found
 
 

@@ -3,7 +3,7 @@
 This is for messages of one packet each that are lost independently. Two streams in one sequence, because what a large
 network costs is the memory of its links, and how much of it is touched.
 
-Who sends a message mostly sends it to all neighbours. So the first numbers of a sender's links that are alike are drawn
+Most links of a network carry messages, and soon. So the first numbers of some dozens of links that are alike are drawn
 together, when one of them is asked for: what a formula costs for so few numbers is its call. Each link's numbers are
 those of its own streams all the same.
 """
@@ -22,9 +22,12 @@ from simnet.network.loss import Bernoulli
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
 
+MANY = 64
+"""Links drawn together: enough to share the cost of a call, few enough for a small network not to pay for others."""
+
 
 class Luck:
-    """What links of one sender have in common: how their messages are delayed and lost."""
+    """What links have in common that are alike: how their messages are delayed and lost."""
 
     __slots__ = ("_latency", "_loss", "_waiting", "streams")
 
@@ -38,6 +41,11 @@ class Luck:
         """That of links like this; None if nothing is lost on them, or not independently."""
         loss = model.loss
         return cls(model.latency, loss, streams) if isinstance(loss, Bernoulli) and loss.p > 0 else None
+
+    @property
+    def full(self) -> bool:
+        """Whether further links should have another one."""
+        return len(self._waiting) >= MANY
 
     def of(self, name: str) -> Iterator[float]:
         """The delays of the link `name`, message by message, for ever."""

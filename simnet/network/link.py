@@ -10,7 +10,7 @@ from simnet.streams import Streams
 
 
 class Link(Wire):
-    """A wire with its transmitter, which it may share with others of its sender (an uplink), as it may its luck.
+    """A wire with its transmitter, which it may share with others (the uplink of an agent), as it may its luck.
 
     A pure function of (now, size) and of what was sent before: it schedules nothing and knows no clock. `name` is
     "sender>receiver" and names the streams.

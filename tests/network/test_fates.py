@@ -56,7 +56,7 @@ class Watched(Streams):
         return super().visits(role, names)
 
 
-def test_the_first_message_of_a_sender_opens_the_streams_of_all_its_links_and_keeps_none():
+def test_the_first_message_opens_the_streams_of_all_links_of_one_luck_and_keeps_none():
     streams = Watched(1)
     luck = Luck(Uniform(0, 1), Bernoulli(0.5), streams)
     one, two = luck.of("0>1"), luck.of("0>2")
