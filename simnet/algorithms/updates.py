@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.algorithms.peer import Known, Vector
+from simnet.learning.stacks import stacked
 
 MOST = 256
 """Updates that wait at most: enough to share the cost of a call, few enough to stay in the cache."""
@@ -95,10 +96,6 @@ class Update:
 
 def _compute(updates: Sequence[Update], degree: int, neighbours: int, features: int) -> npt.NDArray[np.float64]:
     """λ, Σ_j θ_j, 2λ and Σ_j (θ_i + θ_j) of each."""
-
-    def stacked(vectors: Sequence[Vector]) -> npt.NDArray[np.float64]:
-        return np.concatenate(vectors).reshape(len(updates), features)
-
     found = np.empty((len(updates), 4, features))
     dual, total, twice, both = (found[:, row] for row in range(4))
     total[...] = 0.0

@@ -13,6 +13,7 @@ import numpy as np
 
 from simnet.algorithms.peer import Vector, given
 from simnet.learning.evaluation import Evaluator
+from simnet.learning.stacks import stacked
 from simnet.record.events import EvaluationDone
 from simnet.record.rounding import sig
 
@@ -62,8 +63,8 @@ class Scoreboard:
         return done
 
     def _figures(self, round: int, states: list[State]) -> EvaluationDone:
-        thetas = np.array([theta for theta, _ in states])
-        found = self._evaluator.evaluate(thetas, np.array([dual() for _, dual in states]))
+        thetas, duals = stacked([theta for theta, _ in states]), stacked([dual() for _, dual in states])
+        found = self._evaluator.evaluate(thetas, duals)
         last = round == self._rounds
         return EvaluationDone(
             round=round,

@@ -19,8 +19,9 @@ from simnet.learning.solver import Problem
 from simnet.learning.stacks import Stacks
 from simnet.learning.together import solve_together
 
-BATCH = 256
-"""Agents seen through together: enough to share the cost of a call, few enough for their rows to stay in the cache."""
+BATCH = 160
+"""Agents seen through together: enough to share the cost of a call, few enough for their rows to stay in the cache, and
+for those of twenty rows of twenty features to be one stack from the first problem to the last measurement."""
 
 
 class Job(Signal):

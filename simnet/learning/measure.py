@@ -10,7 +10,7 @@ import numpy as np
 
 from simnet.learning.losses import Vector
 from simnet.learning.objective import LocalObjective, Stack
-from simnet.learning.stacks import Stacks, batches, margins
+from simnet.learning.stacks import Stacks, batches, margins, stacked
 
 
 class Measurement(NamedTuple):
@@ -36,7 +36,7 @@ def measure_together(measurements: Sequence[Measurement], stacks: Stacks) -> lis
 
 def _means(batch: Sequence[Measurement], stacks: Stacks) -> list[float]:
     objectives = [measurement.objective for measurement in batch]
-    thetas: Stack = np.array([measurement.theta for measurement in batch])
+    thetas = stacked([measurement.theta for measurement in batch])
     ceilings: Stack = np.array([measurement.ceiling for measurement in batch])
     losses = objectives[0].loss.value(margins(stacks.rows(objectives), thetas))
     np.minimum(losses, ceilings[:, None], out=losses)

@@ -19,7 +19,7 @@ from simnet.learning.beginnings import begin_together
 from simnet.learning.metric import NEAR, FullMetric, update
 from simnet.learning.objective import Kind, Stack
 from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, Solution
-from simnet.learning.stacks import Stacks, batches, loss_gradients, margins
+from simnet.learning.stacks import Stacks, batches, loss_gradients, margins, stacked
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
@@ -59,13 +59,13 @@ class _Batch:
         self._stacks = stacks
         solvers = [problem.solver for problem in problems]
         objectives = [solver.objective for solver in solvers]
-        self._metrics = [cast("FullMetric", solver.metric) for solver in solvers]
+        self._metrics = cast("list[FullMetric]", [solver.metric for solver in solvers])
         self._loss = objectives[0].loss
         self._rows = stacks.rows(objectives)
         self._inverses = stacks.of("inverses", [metric.inverse for metric in self._metrics])
-        self._linear: Stack = np.array([problem.linear for problem in problems])
-        self._theta: Stack = np.array([solver.theta for solver in solvers])
-        self._loss_gradient: Stack = np.array([solver.loss_gradient for solver in solvers])
+        self._linear = stacked([problem.linear for problem in problems])
+        self._theta = stacked([solver.theta for solver in solvers])
+        self._loss_gradient = stacked([solver.loss_gradient for solver in solvers])
         self._numbers: Stack = np.array(
             [
                 (f.scale, f.regulariser + p.quadratic, f.smoothness, p.tolerance, s.age, k.cost, k.curvature)

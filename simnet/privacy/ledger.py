@@ -158,6 +158,8 @@ class Ledger:
 
     def afford(self, *charges: Charge) -> bool:
         """Make these charges if the budget allows all of them; whether it did."""
+        if not charges:
+            return True
         state = _after_all(self.state, charges)
         if self._exceeds(state):
             return False

@@ -44,11 +44,15 @@ class Tally:
 
     def used(self, agent: int, round: int, staleness: Sequence[int]) -> None:
         """A round of an agent used values so many rounds old."""
-        self._staleness[agent] += sum(staleness)
-        self._used[agent] += len(staleness)
+        total, number = sum(staleness), len(staleness)
+        self._used[agent] += number
         ages = self.ages.get(round)
         if ages is None:
             ages = self.ages[round] = Counter()
+        if not total:
+            ages[0] += number
+            return
+        self._staleness[agent] += total
         for age in staleness:
             ages[age] += 1
 
