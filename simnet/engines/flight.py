@@ -7,7 +7,6 @@ from typing import Protocol
 
 import msgspec
 
-from simnet.agents.neighbourhood import News
 from simnet.algorithms.peer import Parts
 from simnet.network import frame
 from simnet.network.inbox import Inbox
@@ -27,13 +26,6 @@ class Receiver(Protocol):
     """down for good"""
     slowness: float
     """how many times longer its work takes"""
-    mail: list[News]
-    """values and notices that have arrived and that it will look at"""
-
-    @property
-    def waiting(self) -> object | None:
-        """What it waits for to arrive, if it does."""
-        ...
 
     def fall(self, *, lost: bool) -> None:
         """One reason more to be down."""

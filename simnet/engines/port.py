@@ -45,19 +45,24 @@ class VirtualPort:
         self.gone = False
         """Down for good."""
         self.slowness = 1.0
-        self.mail = neighbourhood.mail
-        self.waiting: tuple[Signal, Callable[[], bool]] | None = None
         self._engine = engine
         self._neighbourhood = neighbourhood
         self._writer = writer
         self._work_time = work_time
         self._rounds = rounds
         self._recovery = recovery
+        self._waiting: tuple[Signal, Callable[[], bool]] | None = None
         self._restart: Signal | None = None
         self._fell = 0.0
         self._downtime = 0.0
         self._relapsed = False
         self._answers: dict[int, Known] = {}
+        self._mind()
+
+    def _mind(self) -> None:
+        """Let messages just be put down, unless somebody must look at them as they come."""
+        free = self._waiting is None and self.down == 0 and self.inbox is None
+        self._engine.boxes[self.agent] = self._neighbourhood.mail if free else None
 
     @property
     def now(self) -> float:
@@ -103,7 +108,8 @@ class VirtualPort:
         if ready():
             return True
         signal = Signal(self._engine.env)
-        self.waiting = (signal, ready)
+        self._waiting = (signal, ready)
+        self._mind()
         if deadline is not None:
             timer = Moment(self._engine.env, deadline, ROUND_END)
             timer.callbacks.append(lambda _: self._time_is_up(signal))
@@ -113,8 +119,9 @@ class VirtualPort:
         return in_time
 
     def _time_is_up(self, signal: Signal) -> None:
-        if self.waiting is not None and self.waiting[0] is signal:
-            self.waiting = None
+        if self._waiting is not None and self._waiting[0] is signal:
+            self._waiting = None
+            self._mind()
             signal.end(False)
 
     async def rendezvous(self) -> None:
@@ -148,12 +155,14 @@ class VirtualPort:
         """The agent goes down; with `lost` its program will find its state gone."""
         self._relapsed |= lost
         self.down += 1
+        self._mind()
         if self.down == 1:
             self._fell, self._restart = self.now, Signal(self._engine.env)
 
     def rise(self) -> None:
         """One reason less to be down."""
         self.down -= 1
+        self._mind()
         if self.down == 0 and self._restart is not None:
             self._downtime += self.now - self._fell
             restart, self._restart = self._restart, None
@@ -165,9 +174,9 @@ class VirtualPort:
         if kind is _VALUE:
             if cargo.parts is None:
                 cargo.parts = _shared(self._writer.decode(cargo.payload))
-            self.mail.append(cargo)
+            self._neighbourhood.mail.append(cargo)
         elif kind is _NOTICE:
-            self.mail.append(cargo)
+            self._neighbourhood.mail.append(cargo)
         elif kind is frame.Kind.ACK:
             assert self._engine.transport is not None
             self._engine.transport.acknowledged(self.agent, sender, cargo.round)
@@ -176,8 +185,9 @@ class VirtualPort:
             self._engine.send(self.agent, (sender,), known.round, frame.Kind.REPLY, self._writer.again(known.parts))
         else:
             self._answers[sender] = Known(self.agent, cargo.round, self._writer.decode(cargo.payload))
-        if self.waiting is not None and self.waiting[1]():
-            signal, self.waiting = self.waiting[0], None
+        if self._waiting is not None and self._waiting[1]():
+            signal, self._waiting = self._waiting[0], None
+            self._mind()
             signal.succeed(True)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+from simnet.agents.neighbourhood import News
 from simnet.algorithms.peer import Parts
 from simnet.collector import resting
 from simnet.engines.agenda import Agenda
@@ -50,6 +51,8 @@ class VirtualEngine:
         """By sender and receiver."""
         self.transport: Transport | None = None
         self.ports: dict[int, Receiver] = {}
+        self.boxes: list[list[News] | None] = [None] * agents
+        """Where a message for an agent may just be put down; None if there is more to do with it."""
         self.cut: dict[tuple[int, int], int] = {}
         """Directions that carry nothing now, with the number of reasons."""
         self.in_flight = 0
@@ -81,7 +84,7 @@ class VirtualEngine:
 
     def _run(self) -> None:
         """The loop of `simpy.Environment.run` without a call an event, or a message that arrives."""
-        env, bus, ports, cut = self.env, self.bus, self.ports, self.cut
+        env, bus, boxes, cut = self.env, self.bus, self.boxes, self.cut
         due, late, advance = env.due, env.late, env.advance
         on_delivered, counts = bus.on_delivered, [tally.delivered for tally in bus.tallies]
         while self._unfinished > 0:
@@ -104,8 +107,9 @@ class VirtualEngine:
             if event.ending is not None:
                 event.ending(event)
                 continue
-            port = ports[event.peer]
-            if (cut or port.down or port.inbox is not None or event.corrupted) and not self._comes_in(event, port):
+            box = boxes[event.peer]
+            if cut or box is None:
+                self._arrive(event)
                 continue
             self.in_flight -= 1
             cargo = event.cargo
@@ -115,12 +119,18 @@ class VirtualEngine:
                 delivered[sender] += 1
             for tell in on_delivered:
                 tell(seq, env._now, event.peer, cargo.round, sender, event.message)
-            if port.waiting is not None or (cargo.parts is None and cargo.kind is not _NOTICE):
-                port.receive(cargo)
-            else:
-                port.mail.append(cargo)
+            box.append(cargo)
             if not self.in_flight:
                 self.meet()
+
+    def _arrive(self, flight: Flight) -> None:
+        """The end of a flight of which there is more to tell than that it arrived."""
+        port = self.ports[flight.peer]
+        if self._comes_in(flight, port):
+            self.in_flight -= 1
+            self.emit(events.MessageDelivered(flight.peer, flight.round, flight.sender, flight.message))
+            port.receive(flight.cargo)
+            self.meet()
 
     def retire(self) -> None:
         """An agent has finished its last round, or will never come back."""
@@ -146,6 +156,8 @@ class VirtualEngine:
         now, horizon, late, fresh, numbers = env._now, env.horizon, env.late, env.fresh, env._eid
         on_sent, seq, message, total, flying = bus.on_sent, bus.seq, self._messages, 0, 0
         simple = transport is None and not self.cut
+        # What has been decoded, or says nothing, need not be opened on arrival.
+        ending = None if parts is not None or kind is _NOTICE else self._arrive
         for peer in peers:
             if simple:
                 lost, until, wire_bytes, passage = links[peer].send(now, size)
@@ -157,7 +169,7 @@ class VirtualEngine:
             total += wire_bytes or size
             for tell in on_sent:
                 tell(seq, now, sender, round, peer, message, carries, length, wire_bytes or size)
-            flight = Flight(cargo, peer, message)
+            flight = Flight(cargo, peer, message, ending)
             if passage is None:
                 # `_launch` and `fly` at the price of neither: this is what happens to nearly all messages.
                 flying += 1
@@ -196,7 +208,7 @@ class VirtualEngine:
                 tell(seq, self.env.now, sender, cargo.round, peer, message, carries, *size)
             for tally in bus.tallies:
                 tally.sent(sender, carries, 1, *size)
-            self._launch(Flight(cargo, peer, message), passage)
+            self._launch(Flight(cargo, peer, message, self._arrive), passage)
 
     def _launch(self, flight: Flight, passage: Passage) -> None:
         """Let a message that is sent once meet its fate."""
@@ -213,6 +225,8 @@ class VirtualEngine:
             flight.ending = self._lose
             self.fly(flight, departs)
             return
+        if flight.corrupted:
+            flight.ending = self._arrive
         self.fly(flight, arrives)
         for time in copies:
             self.fly(Flight(flight.cargo, flight.peer, flight.message, self._repeat), time)
@@ -231,7 +245,7 @@ class VirtualEngine:
             if done == float("inf"):
                 self._land(events.MessageOverflowed, flight)
             else:
-                flight.taken = True
+                flight.taken, flight.ending = True, self._arrive
                 self.fly(flight, done)
         elif flight.corrupted:
             self.refused(flight)
