@@ -26,6 +26,8 @@ import simpy
 
 from benchmarks.report import publish
 from simnet import Scenario, wiring
+from simnet.agents.neighbourhood import News
+from simnet.algorithms.peer import Parts
 from simnet.engines.flight import Carried
 from simnet.engines.moments import NEW_WORK, Moment
 from simnet.engines.virtual import VirtualEngine
@@ -80,29 +82,31 @@ class Measured:
 
 
 class Node:
-    """An agent's port that takes frames and does nothing with them."""
+    """An agent's port that takes frames and does nothing with them, or opens them."""
 
-    def __init__(self, agent: int, opens: bool) -> None:
+    def __init__(self, agent: int) -> None:
         self.agent = agent
         self.inbox, self.down, self.done, self.gone, self.slowness = None, 0, False, False, 1.0
+        self.mail: list[News] = []
         self.heard = 0
-        if opens:
-            self.receive = self.open
 
     def receive(self, cargo: Carried) -> None:
-        self.heard += 1
-
-    def open(self, cargo: Carried) -> None:
         if cargo.parts is None:
             assert frame.decode(cargo.raw).payload == PAYLOAD
             cargo.parts = ()
         self.heard += 1
 
+    def look(self) -> None:
+        """Into the mail, as an agent does once a round."""
+        self.heard += len(self.mail)
+        self.mail.clear()
 
-async def sender(engine: VirtualEngine, node: int) -> None:
+
+async def sender(engine: VirtualEngine, node: Node, parts: Parts | None) -> None:
     for round in range(1, ROUNDS + 1):
-        engine.send(node, NEIGHBOURS[node], round, frame.Kind.VALUE, PAYLOAD)
+        engine.send(node.agent, NEIGHBOURS[node.agent], round, frame.Kind.VALUE, PAYLOAD, parts)
         await Moment(engine.env, round * EVERY, NEW_WORK)
+        node.look()
     engine.retire()
 
 
@@ -110,14 +114,17 @@ def simnet(*subscribers: Subscriber, opens: bool = False) -> Measured:
     metrics = Metrics()
     engine = wiring.engine(SCENARIO, GRAPH, Bus(metrics, *subscribers), None)
     engine.emit(events.RunStarted(events.SCHEMA, "", False, SCENARIO.resolved(), sorted(GRAPH.edges), [1] * NODES, 1))
-    nodes = [Node(node, opens) for node in range(NODES)]
+    nodes = [Node(node) for node in range(NODES)]
     for node in nodes:
-        engine.attach(node, sender(engine, node.agent))
+        engine.boxes[node.agent] = None if opens else node.mail
+        engine.attach(node, sender(engine, node, None if opens else ()))
     began = process_time()
     engine.run()
     seconds = process_time() - began
     engine.emit(events.RunFinished([ROUNDS] * NODES, "", ""))
     counted = metrics.summary("", None)["communication"]
+    for node in nodes:
+        node.look()
     assert counted["messages"] == MESSAGES
     assert counted["delivered"] == sum(node.heard for node in nodes)
     assert counted["wire_bytes"] == SIZE * MESSAGES

@@ -23,8 +23,8 @@ from typing import Any
 import simpy
 from simpy.events import NORMAL
 
-Entry = tuple[float, int, int, Any]
-"""Time, priority, number, event."""
+Entry = tuple[float, int, int, *tuple[Any, ...]]
+"""Time, priority, number and the event; or whatever else there is to know of it, if it is none of SimPy's."""
 
 SHARE = 4
 """One in so many of what waits becomes due: with more of it at once more would come late, with less it is sorted more

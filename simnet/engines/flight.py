@@ -64,6 +64,8 @@ class Carried(msgspec.Struct):
     payload: bytes
     parts: Parts | None = None
     """what the payload says, once it has been decoded"""
+    first: int = 0
+    """the number of the message to the first of its receivers; the others follow"""
 
     @property
     def size(self) -> int:
@@ -77,13 +79,12 @@ class Carried(msgspec.Struct):
 
 
 class Flight(msgspec.Struct, gc=False):
-    """A message on its way, and at the same time what the agenda holds for its end: a run makes millions of them."""
+    """A message on its way of which there is more to tell than that it arrives, and what happens at its end."""
 
     cargo: Carried
     peer: int
     message: int
-    ending: Callable[[Flight], None] | None = None
-    """what happens at its end; None if it just arrives"""
+    ending: Callable[[Flight], None]
     corrupted: bool = False
     taken: bool = False
     """it is in the receiver's own queue"""

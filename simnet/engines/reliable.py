@@ -76,8 +76,7 @@ class Reliable:
             engine.emit(events.MessageDuplicated(flight.peer, flight.round, flight.sender, flight.message))
         else:
             pending.delivered = True
-            engine.in_flight -= 1
-            engine.emit(events.MessageDelivered(flight.peer, flight.round, flight.sender, flight.message))
+            engine.delivered(flight)
             port.receive(flight.cargo)
         engine.send(flight.peer, (flight.sender,), flight.round, frame.Kind.ACK, b"")
         engine.meet()

@@ -1,6 +1,6 @@
 """The virtual engine: SimPy time.
 
-A message in flight is one entry of the agenda: its link knows its fate and arrival when it is sent, so there is no
+A message on its way is one entry of the agenda: its link knows its fate and arrival when it is sent, so there is no
 process a message or a link. Agents are native coroutines; SimPy drives them directly because what they await yields
 SimPy events. `simnet.engines.moments` says in which order things happen at one instant.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from simnet.agents.neighbourhood import News
 from simnet.algorithms.peer import Parts
 from simnet.collector import resting
-from simnet.engines.agenda import Agenda
+from simnet.engines.agenda import Agenda, Entry
 from simnet.engines.flight import Carried, Flight, Receiver, Transport
 from simnet.engines.moments import ARRIVAL, Signal
 from simnet.engines.scoreboard import Scoreboard
@@ -92,45 +92,56 @@ class VirtualEngine:
                 if env.crowded():
                     env.retreat()
                     continue
-                env._now, _, _, event = due.pop() if due and due[-1] < late[0] else heappop(late)
+                entry = due.pop() if due and due[-1] < late[0] else heappop(late)
             elif due or advance():
-                env._now, _, _, event = due.pop()
+                entry = due.pop()
             else:
                 raise SimnetError(f"the simulation stalled at t = {env.now:g} s: every agent waits")
-            if type(event) is not Flight:
+            env._now = entry[0]
+            event = entry[3]
+            kind = type(event)
+            if kind is Carried:
+                peer = entry[4]
+                box = boxes[peer]
+                if cut or box is None:
+                    self._arrive(Flight(event, peer, event.first + entry[5], self._arrive))
+                    continue
+                self.in_flight -= 1
+                sender = event.sender
+                bus.seq = seq = bus.seq + 1
+                for delivered in counts:
+                    delivered[sender] += 1
+                for tell in on_delivered:
+                    tell(seq, env._now, peer, event.round, sender, event.first + entry[5])
+                box.append(event)
+                if not self.in_flight:
+                    self.meet()
+            elif kind is Flight:
+                event.ending(event)
+            else:
                 callbacks, event.callbacks = event.callbacks, None
                 for callback in callbacks:
                     callback(event)
                 if not event._ok and not event.defused:
                     raise event._value
-                continue
-            if event.ending is not None:
-                event.ending(event)
-                continue
-            box = boxes[event.peer]
-            if cut or box is None:
-                self._arrive(event)
-                continue
-            self.in_flight -= 1
-            cargo = event.cargo
-            sender = cargo.sender
-            bus.seq = seq = bus.seq + 1
-            for delivered in counts:
-                delivered[sender] += 1
-            for tell in on_delivered:
-                tell(seq, env._now, event.peer, cargo.round, sender, event.message)
-            box.append(cargo)
-            if not self.in_flight:
-                self.meet()
 
     def _arrive(self, flight: Flight) -> None:
-        """The end of a flight of which there is more to tell than that it arrived."""
+        """The end of a flight whose receiver looks at it at once, or cannot."""
         port = self.ports[flight.peer]
         if self._comes_in(flight, port):
-            self.in_flight -= 1
-            self.emit(events.MessageDelivered(flight.peer, flight.round, flight.sender, flight.message))
+            self.delivered(flight)
             port.receive(flight.cargo)
             self.meet()
+
+    def delivered(self, flight: Flight) -> None:
+        """Put on the record that a message has arrived."""
+        self.in_flight -= 1
+        bus, sender = self.bus, flight.sender
+        bus.seq = seq = bus.seq + 1
+        for tally in bus.tallies:
+            tally.delivered[sender] += 1
+        for tell in bus.on_delivered:
+            tell(seq, self.env._now, flight.peer, flight.round, sender, flight.message)
 
     def retire(self) -> None:
         """An agent has finished its last round, or will never come back."""
@@ -146,7 +157,8 @@ class VirtualEngine:
         parts: Parts | None = None,
     ) -> None:
         """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
-        cargo = Carried(kind, sender, round, payload, parts)
+        first = self._messages + 1
+        cargo = Carried(kind, sender, round, payload, parts, first)
         carries, size, length = kind.label, cargo.size, len(payload)
         if self._shared_medium:
             self._send_to_all(sender, peers, carries, length, cargo)
@@ -154,41 +166,46 @@ class VirtualEngine:
         transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
         env, bus, links = self.env, self.bus, self.links[sender]
         now, horizon, late, fresh, numbers = env._now, env.horizon, env.late, env.fresh, env._eid
-        on_sent, seq, message, total, flying = bus.on_sent, bus.seq, self._messages, 0, 0
+        on_sent, seq, total, flying = bus.on_sent, bus.seq, 0, 0
         simple = transport is None and not self.cut
-        # What has been decoded, or says nothing, need not be opened on arrival.
-        ending = None if parts is not None or kind is _NOTICE else self._arrive
-        for peer in peers:
+        # What has been decoded, or says nothing, need not be looked at when it arrives.
+        plain = parts is not None or kind is _NOTICE
+        for place, peer in enumerate(peers):
             if simple:
                 lost, until, wire_bytes, passage = links[peer].send(now, size)
             else:
                 passage = links[peer].offer(now, size)
                 wire_bytes = passage.wire_bytes
             seq += 1
-            message += 1
             total += wire_bytes or size
             for tell in on_sent:
-                tell(seq, now, sender, round, peer, message, carries, length, wire_bytes or size)
-            flight = Flight(cargo, peer, message, ending)
+                tell(seq, now, sender, round, peer, first + place, carries, length, wire_bytes or size)
             if passage is None:
-                # `_launch` and `fly` at the price of neither: this is what happens to nearly all messages.
+                # `_launch` and `fly` at the price of neither: this is what happens to nearly all messages. On its way
+                # such a one is an entry of the agenda and nothing else; a large network has a million of them.
                 flying += 1
-                if lost:
-                    flight.ending = self._lose
                 when = now + (until - now) if until > now else now
-                if when < horizon:
-                    heappush(late, (when, ARRIVAL, next(numbers), flight))
+                entry: Entry
+                if plain and not lost:
+                    entry = when, ARRIVAL, next(numbers), cargo, peer, place
                 else:
-                    fresh.append((when, ARRIVAL, next(numbers), flight))
+                    ending = self._lose if lost else self._arrive
+                    entry = when, ARRIVAL, next(numbers), Flight(cargo, peer, first + place, ending)
+                if when < horizon:
+                    heappush(late, entry)
+                else:
+                    fresh.append(entry)
                 continue
             bus.seq = seq
+            flight = Flight(cargo, peer, first + place, self._arrive)
             if transport is not None:
                 self.in_flight += 1
                 transport.begin(flight, passage)
             else:
                 self._launch(flight, passage)
             seq = bus.seq
-        bus.seq, self._messages = seq, message
+        bus.seq = seq
+        self._messages += len(peers)
         self.in_flight += flying
         for tally in bus.tallies:
             tally.sent(sender, carries, len(peers), length * len(peers), total)
@@ -225,8 +242,6 @@ class VirtualEngine:
             flight.ending = self._lose
             self.fly(flight, departs)
             return
-        if flight.corrupted:
-            flight.ending = self._arrive
         self.fly(flight, arrives)
         for time in copies:
             self.fly(Flight(flight.cargo, flight.peer, flight.message, self._repeat), time)
@@ -245,7 +260,7 @@ class VirtualEngine:
             if done == float("inf"):
                 self._land(events.MessageOverflowed, flight)
             else:
-                flight.taken, flight.ending = True, self._arrive
+                flight.taken = True
                 self.fly(flight, done)
         elif flight.corrupted:
             self.refused(flight)
