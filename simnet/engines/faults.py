@@ -86,7 +86,7 @@ class Faults:
     def _fall(self, port: Receiver, *, lost: bool, for_good: bool) -> None:
         port.fall(lost=lost)
         if port.down == 1 and not port.done:
-            self._engine.expect(-1)
+            self._engine.meeting.expect(-1)
         if for_good and not port.gone and not port.done:
             port.gone = True
             self._engine.retire()
@@ -96,7 +96,7 @@ class Faults:
     def _rise(self, port: Receiver) -> None:
         port.rise()
         if port.down == 0 and not port.done:
-            self._engine.rejoin(port.agent)
+            self._engine.meeting.rejoin(port.agent)
 
     def _slow(self, port: Receiver, factor: float) -> None:
         port.slowness *= factor

@@ -125,7 +125,7 @@ class VirtualPort:
             signal.end(False)
 
     async def rendezvous(self) -> None:
-        await self._engine.rendezvous(self.agent)
+        await self._engine.meeting.join(self.agent)
         while self._restart is not None:
             await self._restart
 
@@ -139,7 +139,7 @@ class VirtualPort:
         if round == self._rounds:
             self.done = True
             self._engine.retire()
-            self._engine.expect(-1)
+            self._engine.meeting.expect(-1)
 
     def relapsed(self) -> bool:
         relapsed, self._relapsed = self._relapsed, False

@@ -79,7 +79,7 @@ class Reliable:
             engine.delivered(flight)
             port.receive(flight.cargo)
         engine.send(flight.peer, (flight.sender,), flight.round, frame.Kind.ACK, b"")
-        engine.meet()
+        engine.meeting.hold()
 
     def _expire(self, pending: _Pending) -> None:
         engine, flight = self._engine, pending.flight
@@ -91,7 +91,7 @@ class Reliable:
                 pending.given_up = True
                 engine.in_flight -= 1
                 engine.emit(events.MessageLost(flight.sender, flight.round, flight.peer, flight.message, "given-up"))
-                engine.meet()
+                engine.meeting.hold()
             return
         pending.attempt += 1
         if engine.ports[flight.sender].down:

@@ -16,7 +16,8 @@ from simnet.algorithms.peer import Parts
 from simnet.collector import resting
 from simnet.engines.agenda import Agenda, Entry
 from simnet.engines.flight import Carried, Flight, Receiver, Transport
-from simnet.engines.moments import ARRIVAL, Signal
+from simnet.engines.meeting import Meeting
+from simnet.engines.moments import ARRIVAL
 from simnet.engines.scoreboard import Scoreboard
 from simnet.engines.workshop import Workshop
 from simnet.errors import FrameError, SimnetError
@@ -59,10 +60,7 @@ class VirtualEngine:
         self._shared_medium = shared_medium
         self._messages = 0
         self._unfinished = agents
-        self._expected = agents
-        self._meeting: dict[int, Signal] = {}
-        self._met = 0
-        self._visits = [0] * agents
+        self.meeting = Meeting(self.env, agents, lambda: not self.in_flight, lambda agent: not self.ports[agent].down)
 
     def attach(self, port: Receiver, program: Coroutine[Any, Any, None]) -> None:
         """Add an agent: its port, and the coroutine that uses it."""
@@ -115,7 +113,7 @@ class VirtualEngine:
                     tell(seq, env._now, peer, event.round, sender, event.first + entry[5])
                 box.append(event)
                 if not self.in_flight:
-                    self.meet()
+                    self.meeting.hold()
             elif kind is Flight:
                 event.ending(event)
             else:
@@ -131,7 +129,7 @@ class VirtualEngine:
         if self._comes_in(flight, port):
             self.delivered(flight)
             port.receive(flight.cargo)
-            self.meet()
+            self.meeting.hold()
 
     def delivered(self, flight: Flight) -> None:
         """Put on the record that a message has arrived."""
@@ -266,7 +264,7 @@ class VirtualEngine:
             self.refused(flight)
             self.in_flight -= 1
             self.emit(events.MessageLost(flight.sender, flight.round, flight.peer, flight.message, "corrupted"))
-            self.meet()
+            self.meeting.hold()
         else:
             return True
         return False
@@ -300,47 +298,12 @@ class VirtualEngine:
         for tell in bus.on_lost:
             tell(seq, self.env.now, flight.sender, flight.round, flight.peer, flight.message)
         if not self.in_flight:
-            self.meet()
+            self.meeting.hold()
 
     def _land(self, fate: type[Any], flight: Flight) -> None:
         self.in_flight -= 1
         self._fail(fate, flight)
-        self.meet()
+        self.meeting.hold()
 
     def _fail(self, fate: type[Any], flight: Flight) -> None:
         self.emit(fate(flight.sender, flight.round, flight.peer, flight.message))
-
-    def rendezvous(self, agent: int) -> Signal:
-        """The oracle of ideal pacing: fires when every agent that is up waits for it and nothing is on its way.
-
-        An agent that has missed meetings while it was down passes as many at once; the others wait until it is back.
-        """
-        signal = Signal(self.env)
-        self._visits[agent] += 1
-        if self._visits[agent] <= self._met:
-            signal.succeed()
-            return signal
-        self._meeting[agent] = signal
-        self.meet()
-        return signal
-
-    def expect(self, change: int) -> None:
-        """So many more (or fewer) agents come to the meetings."""
-        self._expected += change
-        self.meet()
-
-    def rejoin(self, agent: int) -> None:
-        """An agent is up again; a meeting that it waited for and that was held without it is over."""
-        if agent in self._meeting and self._visits[agent] <= self._met:
-            self._meeting.pop(agent).succeed()
-        self.expect(+1)
-
-    def meet(self) -> None:
-        """Let the meeting happen if everybody is there."""
-        if self.in_flight or not self._meeting or len(self._meeting) < self._expected:
-            return
-        present = [agent for agent in self._meeting if not self.ports[agent].down]
-        if present and len(present) == self._expected:
-            self._met += 1
-            for agent in present:
-                self._meeting.pop(agent).succeed()
