@@ -136,6 +136,7 @@ class VirtualPort:
     def finished(self, round: int, peer: Peer) -> None:
         for done in self._engine.scoreboard.note(self.agent, round, peer.theta, peer.later()):
             self.emit(done)
+            self._engine.pages.tend()
         if round == self._rounds:
             self.done = True
             self._engine.retire()

@@ -24,6 +24,7 @@ from simnet.errors import FrameError, SimnetError
 from simnet.network import frame
 from simnet.network.link import Link
 from simnet.network.wire import Passage
+from simnet.pages import Pages
 from simnet.record import events
 from simnet.record.bus import Bus
 
@@ -46,6 +47,7 @@ class VirtualEngine:
     ) -> None:
         self.env = Agenda()
         self.workshop = Workshop(self.env)
+        self.pages = Pages()
         self.bus = bus
         self.scoreboard = scoreboard
         self.links = links

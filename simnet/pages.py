@@ -1,0 +1,66 @@
+"""Large pages of memory for large runs, where the system has them (Linux 6.1 and later).
+
+A message of a network of 10⁵ agents finds its receiver somewhere in 3 GiB, in no cache; and with pages of 4 KiB the
+way to it, the table of pages, is in none either. Pages of 2 MiB take a third off the time of such a visit. Python's
+allocator does not ask for them, and most systems give them only to those who ask.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from mmap import PAGESIZE
+from pathlib import Path
+
+LARGE = 256 << 20
+"""Bytes below which it is not worth a thought."""
+GROWTH = 1.5
+"""How many times larger than the last time memory must be to be looked at again."""
+
+_PAGE = 2 << 20
+_MADV_COLLAPSE = 25
+_PROCESS = Path("/proc/self")
+
+
+class Pages:
+    """Keeps the memory of a growing process on large pages; changes nothing but time."""
+
+    def __init__(self) -> None:
+        self._next = LARGE
+
+    def tend(self) -> None:
+        """Gather memory into large pages if there is much of it that is new."""
+        resident = _resident()
+        if resident < self._next:
+            return
+        self._next = int(GROWTH * resident)
+        advise = _advise()
+        for first, last in _anonymous():
+            # Where there is none to be had the system says so and goes on; nothing depends on it.
+            advise(first, last - first, _MADV_COLLAPSE)
+
+
+def _resident() -> int:
+    """Bytes of memory that the process has made itself and holds now; 0 where the system does not tell."""
+    try:
+        _, resident, shared, *_ = (_PROCESS / "statm").read_text().split()
+    except OSError:
+        return 0
+    return (int(resident) - int(shared)) * PAGESIZE
+
+
+def _anonymous() -> Iterator[tuple[int, int]]:
+    """Where the process keeps what it has made itself, as whole large pages."""
+    for line in (_PROCESS / "maps").read_text().splitlines():
+        addresses, rights, _, _, inode, *name = line.split()
+        first, last = (int(end, 16) for end in addresses.split("-"))
+        first, last = -(-first // _PAGE) * _PAGE, last // _PAGE * _PAGE
+        if rights == "rw-p" and inode == "0" and name in ([], ["[heap]"]) and first < last:
+            yield first, last
+
+
+def _advise() -> Callable[[int, int, int], int]:
+    """The system's `madvise(address, bytes, advice)`."""
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+    return madvise
