@@ -139,7 +139,7 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     engine = wiring.engine(scenario, graph, bus, board)
     Faults(engine, wiring.faults(scenario, graph))
     engine.emit(first_event(built))
-    for agent, peer in enumerate(peers_of(built) if peers is None else peers):
+    for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
         pacing = wiring.pacing(scenario, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
         port = wiring.port(scenario, engine, agent, neighbourhood)

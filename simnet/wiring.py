@@ -69,7 +69,9 @@ def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]
     instant = {which: Transmitter(model, streams, "") for which, model in idle.items()}
     lucks: dict[int, Luck | None] = {}
     found: dict[int, dict[int, Link]] = {agent: {} for agent in edges}
-    for (sender, receiver), model in models.items():
+    # Sender by sender: what is used together lies together.
+    for sender, receiver in [(agent, peer) for agent in edges for peer in sorted(edges[agent])]:
+        model = models[sender, receiver]
         line = lines.get(sender) or instant.get(id(model))
         luck = lucks.get(id(model))
         if luck is None or luck.full:

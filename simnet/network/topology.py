@@ -67,8 +67,10 @@ def _graph(agents: int, edges: Edges) -> nx.Graph[int]:
     edges = np.sort(edges, axis=1)
     edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
     graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(agents))
-    graph.add_edges_from(edges.tolist())
+    # One object a number: a table finds an object without a look at it, and its equal only after one.
+    numbers = list(range(agents))
+    graph.add_nodes_from(numbers)
+    graph.add_edges_from([(numbers[a], numbers[b]) for a, b in edges.tolist()])
     return graph
 
 

@@ -210,3 +210,9 @@ def test_settings_of_other_kinds_do_not_disturb():
     for kind in KINDS:
         if kind != "file":
             check_network(draw(kind, 12, **everything), 12)
+
+
+def test_an_agents_number_is_one_object_wherever_the_graph_has_it():
+    graph = build("regular", 1000, np.random.default_rng(1), degree=4)
+    nodes = {id(node) for node in graph}
+    assert {id(peer) for node in graph for peer in graph[node]} <= nodes
