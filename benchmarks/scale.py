@@ -1,11 +1,12 @@
 """How the cost of an agent's round grows with the number of agents: 10², 10³ and 10⁴, with `--full` 10⁵ as well.
 
-    python -m benchmarks.scale            about two minutes
+    python -m benchmarks.scale            about two minutes and a half
     python -m benchmarks.scale --full     about ten minutes and 3 GiB more: `make scale`
 
 benchmarks/scale.toml with counters and without a log, each run in a process of its own. Time is CPU seconds of all
 that happens after the imports: data, graph, calibration, links, agents and their 30 rounds. What is over in seconds is
-run several times, and the fastest counts: a busy moment of the machine would be all of it.
+run many times, before the largest network and after it, and the mean counts: a run of ten minutes has its share of the
+machine's busy moments, and the fastest of many short ones would have none.
 """
 
 from __future__ import annotations
@@ -30,9 +31,8 @@ from simnet.world import build
 
 SIZES = (100, 1_000, 10_000)
 LARGEST = 100_000
-REPEATED = 5
-ONCE = 10_000
-"""Agents from which on once is enough."""
+ENOUGH = 6_000
+"""Agents whose runs make a measurement, in one or in several networks: some half a minute."""
 ROWS, TEST_ROWS = 20, 1_000
 
 
@@ -43,9 +43,21 @@ def scenario(agents: int, **changes: Any) -> Scenario:
 
 
 def measure(agents: int) -> dict[str, Any]:
-    """One run in this process."""
+    """Runs in this process: the mean of enough of them."""
     # The smallest network first: what is imported and computed once for all is not the agents' cost.
     play(build(scenario(10, rounds=2)), Bus(Metrics()))
+    return mean([once(agents) for _ in range(max(1, ENOUGH // agents))])
+
+
+def mean(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The mean of each figure of several measurements, and the greatest memory; counts are the same in all."""
+    found = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
+    found["peak_mib"] = max(row["peak_mib"] for row in rows)
+    return found | {name: rows[0][name] for name in ("agents", "messages", "events")}
+
+
+def once(agents: int) -> dict[str, Any]:
+    """One run."""
     metrics = Metrics()
     started, began = perf_counter(), process_time()
     with threadpool_limits(1):
@@ -67,9 +79,10 @@ def measure(agents: int) -> dict[str, Any]:
 
 
 def apart(agents: int) -> dict[str, Any]:
-    """One run in a process of its own."""
+    """Runs of one size in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.scale", "--agents", str(agents)]
     row: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    print(f"{agents:>8,} agents  {row['microseconds_per_agent_round']:7.1f} µs", flush=True)
     return row
 
 
@@ -100,18 +113,15 @@ def main() -> None:
     if options.agents:
         print(json.dumps(measure(options.agents)))
         return
-    rows = []
-    for agents in (*SIZES, *([LARGEST] if options.full else [])):
-        row = min(
-            (apart(agents) for _ in range(1 if agents >= ONCE else REPEATED)),
-            key=lambda row: row["microseconds_per_agent_round"],
-        )
-        rows.append(row)
+    before = [apart(agents) for agents in SIZES]
+    largest = [apart(LARGEST)] if options.full else []
+    after = [apart(agents) for agents in SIZES[:-1]]
+    rows = [mean([*pair]) for pair in zip(before, after, strict=False)] + before[len(after) :] + largest
+    for row in rows:
         print(
-            f"{agents:>8,} agents  {row['microseconds_per_agent_round']:7.1f} µs an agent-round  "
+            f"{row['agents']:>8,} agents  {row['microseconds_per_agent_round']:7.1f} µs an agent-round  "
             f"{row['wall_seconds']:8.1f} s  {row['peak_mib']:8,.0f} MiB  "
-            f"{row['messages']:>12,} messages",
-            flush=True,
+            f"{row['messages']:>12,} messages"
         )
     if options.full:
         publish("scale_full", {"ratios": ratios(rows) | limits(rows[-1]), "sizes": rows})
