@@ -26,7 +26,7 @@ class Pages:
     """Keeps the memory of a growing process on large pages; changes nothing but time."""
 
     def __init__(self) -> None:
-        self._next = LARGE
+        self._next = max(LARGE, int(GROWTH * _resident()))
 
     def tend(self) -> None:
         """Gather memory into large pages if there is much of it that is new."""

@@ -17,9 +17,10 @@ def large():
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages"))
 
+tended = pages.Pages()
 held = [bytes(400) for _ in range(800_000)]
 before = large()
-pages.Pages().tend()
+tended.tend()
 print(large() - before, sum(map(len, held)))
 """
 
@@ -35,7 +36,7 @@ def advised(monkeypatch) -> list[tuple[int, int, int]]:
 
 def test_memory_is_gathered_when_there_is_much_of_it_and_again_when_there_is_much_more(advised, monkeypatch):
     held = [0, LARGE - 1, LARGE, LARGE + 1, int(GROWTH * LARGE) - 1, int(GROWTH * LARGE)]
-    sizes = iter(held)
+    sizes = iter([0, *held])
     monkeypatch.setattr(pages, "_resident", lambda: next(sizes))
     tended = Pages()
     gathered = []
@@ -44,6 +45,17 @@ def test_memory_is_gathered_when_there_is_much_of_it_and_again_when_there_is_muc
         gathered.append(len(advised))
     assert gathered == [0, 0, 2, 2, 2, 4]
     assert advised[:2] == [(0, 4 << 20, 25), (8 << 20, 2 << 20, 25)]
+
+
+def test_what_a_process_held_before_the_run_is_left_as_it_is(advised, monkeypatch):
+    """A worker that has had a large run does not pay for it in every small one after it."""
+    sizes = iter([3 * LARGE, 4 * LARGE, 5 * LARGE])
+    monkeypatch.setattr(pages, "_resident", lambda: next(sizes))
+    tended = Pages()
+    tended.tend()
+    assert advised == []
+    tended.tend()
+    assert len(advised) == 2
 
 
 def test_where_the_system_tells_nothing_nothing_is_done(advised, monkeypatch, tmp_path):
