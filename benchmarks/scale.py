@@ -1,6 +1,6 @@
 """How the cost of an agent's round grows with the number of agents: 10², 10³ and 10⁴, with `--full` 10⁵ as well.
 
-    python -m benchmarks.scale            about two minutes and a half
+    python -m benchmarks.scale            about two minutes
     python -m benchmarks.scale --full     about ten minutes and 3 GiB more: `make scale`
 
 benchmarks/scale.toml with counters and without a log, each run in a process of its own. Time is CPU seconds of all
@@ -31,8 +31,8 @@ from simnet.world import build
 
 SIZES = (100, 1_000, 10_000)
 LARGEST = 100_000
-ENOUGH = 6_000
-"""Agents whose runs make a measurement, in one or in several networks: some half a minute."""
+ENOUGH = 3_000
+"""Agents whose runs make a measurement, in one or in several networks: a quarter of a minute."""
 ROWS, TEST_ROWS = 20, 1_000
 
 
