@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from simnet.algorithms.admm import UNPROTECTED
+from simnet.algorithms.dp_admm import Listener
+from simnet.algorithms.peer import mortal
+from simnet.algorithms.pp_admm import Perturbation, PpAdmmPeer
 from simnet.audit import audit
+from simnet.audit.lies import ReusedNoise
 from simnet.audit.pair import pair
 from simnet.audit.trials import listen
 from simnet.errors import ScenarioError
+from simnet.learning.losses import LOGISTIC
+from simnet.learning.objective import LocalObjective
 from simnet.privacy.audit import lower_bound
 from simnet.privacy.sparse_vector import SparseVector, split
 from tests.audit.small import small
@@ -98,3 +105,12 @@ def test_a_method_cannot_tell_a_lie_that_it_has_no_words_for(method, lie):
     worlds = pair(*small(method, audit={"lie": lie}))
     with pytest.raises(ScenarioError, match=f"audit.lie = '{lie}'"):
         worlds.peers(0, 1)
+
+
+def test_a_liar_can_crash_and_begin_again_as_the_honest_peer_inside_it_can():
+    objective = LocalObjective(np.eye(3), np.ones(3), LOGISTIC, 0.1)
+    noise = Perturbation(1.0, 1.0, np.random.default_rng(1), UNPROTECTED)
+    honest = PpAdmmPeer(objective, degree=2, eta=0.5, tolerance=1e-6, perturbation=noise)
+    assert mortal(honest)
+    assert mortal(ReusedNoise(honest))
+    assert not mortal(Listener(3))
