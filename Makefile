@@ -48,7 +48,7 @@ scale: .venv/installed-dev
 docs: .venv/installed-dev
 	$(BIN)/python analysis/fill_readme.py
 	$(BIN)/python -m simnet.scenario.reference > docs/scenario.md
-	$(BIN)/python -m simnet.record.reference > docs/events.md
+	$(BIN)/python -m simnet.record.event_reference > docs/events.md
 	$(BIN)/python -m simnet.scenario.catalogue > simnet/catalogue.json
 
 figure: .venv/installed

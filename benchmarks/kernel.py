@@ -26,11 +26,8 @@ import simpy
 
 from benchmarks.report import publish
 from simnet import Scenario, wiring
-from simnet.agents.neighbourhood import News
-from simnet.algorithms.peer import Parts
-from simnet.engines.flight import Carried
-from simnet.engines.moments import NEW_WORK, Moment
-from simnet.engines.virtual import VirtualEngine
+from simnet.agent.neighbourhood import News
+from simnet.methods.peer import Parts
 from simnet.network import frame
 from simnet.network.latency import Uniform
 from simnet.network.loss import Bernoulli
@@ -38,6 +35,9 @@ from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.log import LogWriter
 from simnet.record.metrics import Metrics
+from simnet.sim.engine import VirtualEngine
+from simnet.sim.flight import Carried
+from simnet.sim.sim_events import NEW_WORK, Moment
 from simnet.streams import Streams
 
 NODES, DEGREE = 100, 4

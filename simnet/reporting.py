@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from simnet.algorithms.dp_admm import HUB
-from simnet.algorithms.pdml_plan import label_epsilon
 from simnet.errors import ScenarioError
 from simnet.learning.datasets import Dataset, Matrix
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
 from simnet.learning.unbiased import unbiased
+from simnet.methods.dp_admm import HUB
+from simnet.methods.pdml_plan import label_epsilon
 from simnet.network.model import LinkModel
-from simnet.network.reports import Reports, from_users, upload
+from simnet.network.row_reports import Reports, from_users, upload
 from simnet.privacy.noise import flip_labels
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import DpAdmm, Pdml

@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from threadpoolctl import threadpool_limits
 
 from simnet import wiring
-from simnet.agents.hub import program_of
-from simnet.agents.neighbourhood import Neighbourhood
-from simnet.agents.reports import after_reports
-from simnet.algorithms.build import build_peers
-from simnet.algorithms.peer import Peer
-from simnet.algorithms.schedules import Schedule
-from simnet.collector import resting
-from simnet.engines.faults import Faults
-from simnet.engines.scoreboard import Scoreboard
+from simnet.agent.hub import program_of
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.report_phase import after_reports
 from simnet.errors import ScenarioError
 from simnet.learning.evaluation import Evaluator
+from simnet.methods.build_peers import build_peers
+from simnet.methods.peer import Peer
+from simnet.methods.schedules import Schedule
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder, environment
@@ -31,6 +28,9 @@ from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
 from simnet.record.thinning import Thinned, Thinning
 from simnet.scenario import METHODS, Scenario
+from simnet.sim.faults import Faults
+from simnet.sim.gc_pause import resting
+from simnet.sim.scoreboard import Scoreboard
 from simnet.version import VERSION
 from simnet.world import World, build
 

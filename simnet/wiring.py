@@ -11,13 +11,8 @@ from math import dist, inf
 
 import networkx as nx
 
-from simnet.agents import pacing as paces
-from simnet.agents.neighbourhood import Neighbourhood
-from simnet.engines.faults import Fault, Span, alternating
-from simnet.engines.port import VirtualPort
-from simnet.engines.reliable import Reliable
-from simnet.engines.scoreboard import Scoreboard
-from simnet.engines.virtual import VirtualEngine
+from simnet.agent import pacing as paces
+from simnet.agent.neighbourhood import Neighbourhood
 from simnet.errors import ScenarioError
 from simnet.network import latency, loss
 from simnet.network.draws import one_by_one, uniform
@@ -30,9 +25,14 @@ from simnet.network.queueing import Queue, Red
 from simnet.network.transmitter import Transmitter
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario, times
-from simnet.scenario import faults as broken
+from simnet.scenario import fault_sections as broken
 from simnet.scenario import links as section
 from simnet.scenario import network as sections
+from simnet.sim.engine import VirtualEngine
+from simnet.sim.faults import Fault, Span, alternating
+from simnet.sim.reliable import Reliable
+from simnet.sim.scoreboard import Scoreboard
+from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
 
 Ends = tuple[int, int]

@@ -13,20 +13,20 @@ from typing import overload
 import networkx as nx
 import numpy as np
 
-from simnet.algorithms.dp_admm import HUB
-from simnet.algorithms.plans import Budgeting, budgeting
-from simnet.algorithms.standing import Standing
-from simnet.collector import resting
 from simnet.errors import DataError, ScenarioError
 from simnet.learning import adult, files, generated, partition, prepare
 from simnet.learning.datasets import Dataset, Matrix
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
+from simnet.methods.agent_size import Standing
+from simnet.methods.dp_admm import HUB
+from simnet.methods.plans import Budgeting, budgeting
 from simnet.network import topology
 from simnet.reporting import Reporting, report, training
 from simnet.scenario import Scenario
 from simnet.scenario import data as data_section
 from simnet.scenario.algorithm import DpAdmm
+from simnet.sim.gc_pause import resting
 from simnet.streams import Streams
 from simnet.wiring import link_model, link_models
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simnet import world
-from tests.engines.small import scenario
+from tests.sim.small import scenario
 
 
 def test_the_parts_of_a_world_are_those_that_were_dealt_although_only_the_objectives_hold_them():

@@ -9,12 +9,12 @@ False
 
 from __future__ import annotations
 
+from simnet.audit.bounds import gaussian_shape, lower_bound
 from simnet.audit.promise import promise
 from simnet.audit.result import AuditResult
+from simnet.audit.section import Audit, load_audit
 from simnet.audit.trials import Progress, run_trials
-from simnet.privacy.audit import gaussian_shape, lower_bound
 from simnet.scenario import Scenario
-from simnet.scenario.audit import Audit, load_audit
 
 __all__ = ["Audit", "AuditResult", "audit", "load_audit"]
 

@@ -19,13 +19,13 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from simnet.algorithms.dp_admm import HUB
-from simnet.algorithms.peer import Vector
+from simnet.audit.section import Audit
 from simnet.errors import ScenarioError
 from simnet.learning.datasets import Dataset
 from simnet.learning.prepare import bound_rows
+from simnet.methods.dp_admm import HUB
+from simnet.methods.peer import Vector
 from simnet.scenario.algorithm import DpAdmm, IppAdmm, Pdml
-from simnet.scenario.audit import Audit
 from simnet.world import Learning, World
 
 SINE = 0.3

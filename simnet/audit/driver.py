@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simnet.algorithms.admm import AdmmPeer
-from simnet.algorithms.dp_admm import HubPeer
-from simnet.algorithms.duals import Duals
-from simnet.algorithms.peer import Known, Parts, Proposal, Vector
 from simnet.learning.objective import LocalObjective
+from simnet.methods.admm import AdmmPeer
+from simnet.methods.dp_admm import HubPeer
+from simnet.methods.duals import Duals
+from simnet.methods.peer import Known, Parts, Proposal, Vector
 
 
 class Driver(AdmmPeer):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simnet.privacy.audit import region, roc
+from simnet.audit.bounds import region, roc
 
 if TYPE_CHECKING:
     from simnet.audit.result import AuditResult

@@ -11,18 +11,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from simnet.algorithms.m_admm import ScheduledPeer
-from simnet.algorithms.pdml import PdmlPeer
-from simnet.algorithms.peer import Peer, Proposal, Work
-from simnet.algorithms.plans import Budgeting
-from simnet.algorithms.pp_admm import PpAdmmPeer
-from simnet.algorithms.r_admm import RECYCLED, RAdmmPeer
-from simnet.algorithms.schedules import Schedule
+from simnet.audit.section import Lie
 from simnet.errors import ScenarioError
-from simnet.privacy.plan import Plan
+from simnet.methods.m_admm import ScheduledPeer
+from simnet.methods.pdml import PdmlPeer
+from simnet.methods.peer import Peer, Proposal, Work
+from simnet.methods.plans import Budgeting
+from simnet.methods.pp_admm import PpAdmmPeer
+from simnet.methods.r_admm import RECYCLED, RAdmmPeer
+from simnet.methods.schedules import Schedule
+from simnet.privacy.noise_plan import Plan
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import Pdml
-from simnet.scenario.audit import Lie
 
 
 def lying_budget(honest: Budgeting, liar: int, lie: Lie | None) -> Budgeting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simnet.privacy.plan import SvtPlan
+from simnet.privacy.noise_plan import SvtPlan
 
 Vector = npt.NDArray[np.float64]
 

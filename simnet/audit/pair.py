@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simnet.algorithms.build import build_duals, build_peers
-from simnet.algorithms.dp_admm import HubPeer
-from simnet.algorithms.duals import constant
-from simnet.algorithms.peer import Peer
 from simnet.audit.canary import holder, neighbours
 from simnet.audit.driver import Driver, HubDriver
 from simnet.audit.lies import lying_budget, lying_flips, lying_peer
-from simnet.audit.ways import Way, ways
+from simnet.audit.row_paths import Way, ways
+from simnet.audit.section import Audit
 from simnet.learning.datasets import Matrix
+from simnet.methods.build_peers import build_duals, build_peers
+from simnet.methods.dp_admm import HubPeer
+from simnet.methods.duals import constant
+from simnet.methods.peer import Peer
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import DpAdmm
-from simnet.scenario.audit import Audit
 from simnet.streams import Streams
 from simnet.world import World, build
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from simnet.algorithms.dp_admm import HUB
+from simnet.audit.section import Audit
+from simnet.methods.dp_admm import HUB
 from simnet.privacy import zcdp
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.mechanisms import mechanism
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import DpAdmm, Pdml
-from simnet.scenario.audit import Audit
 
 
 @dataclass(frozen=True)

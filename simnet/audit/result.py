@@ -10,15 +10,15 @@ from typing import Any
 
 import tomli_w
 
+from simnet.audit.bounds import Bound
 from simnet.audit.promise import Promise
+from simnet.audit.section import Audit
 from simnet.audit.trials import Trials
 from simnet.errors import SimnetError
-from simnet.privacy.audit import Bound
 from simnet.record.folder import slug
 from simnet.record.formats import csv_text, json_text
 from simnet.record.partial import PartialFolder
 from simnet.scenario import Scenario
-from simnet.scenario.audit import Audit
 
 
 @dataclass(frozen=True)

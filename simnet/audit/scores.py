@@ -22,18 +22,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from simnet.algorithms.admm import AdmmPeer
-from simnet.algorithms.dp_admm import HubPeer, LeafPeer
-from simnet.algorithms.ipp_admm import IppAdmmPeer
-from simnet.algorithms.m_admm import MAdmmPeer, PvpPeer, ScheduledPeer
-from simnet.algorithms.pdml import PdmlPeer
-from simnet.algorithms.peer import Peer, Vector, alone
-from simnet.algorithms.pp_admm import PpAdmmPeer
-from simnet.algorithms.r_admm import RAdmmPeer
 from simnet.audit.outcomes import TestOutcomes
 from simnet.audit.transcript import Round
 from simnet.learning.objective import Subproblem
-from simnet.privacy.plan import SvtPlan
+from simnet.methods.admm import AdmmPeer
+from simnet.methods.dp_admm import HubPeer, LeafPeer
+from simnet.methods.ipp_admm import IppAdmmPeer
+from simnet.methods.m_admm import MAdmmPeer, PvpPeer, ScheduledPeer
+from simnet.methods.pdml import PdmlPeer
+from simnet.methods.peer import Peer, Vector, alone
+from simnet.methods.pp_admm import PpAdmmPeer
+from simnet.methods.r_admm import RAdmmPeer
+from simnet.privacy.noise_plan import SvtPlan
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from simnet.agents.neighbourhood import Neighbourhood
-from simnet.algorithms.dp_admm import HUB, HubPeer
-from simnet.algorithms.peer import Known, Parts, Peer, Vector
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.methods.dp_admm import HUB, HubPeer
+from simnet.methods.peer import Known, Parts, Peer, Vector
 from simnet.privacy.ledger import Charge
 from simnet.record import events
 from simnet.record.rounding import unpack

@@ -16,18 +16,18 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from simnet import wiring
-from simnet.algorithms.peer import Peer
 from simnet.audit.pair import Pair, pair
+from simnet.audit.row_paths import report_score
 from simnet.audit.scores import read, score, score_tests
+from simnet.audit.section import Audit
 from simnet.audit.transcript import Eavesdropper
-from simnet.audit.ways import report_score
+from simnet.methods.peer import Peer
 from simnet.privacy.ledger import Charge
-from simnet.privacy.plan import Plan
+from simnet.privacy.noise_plan import Plan
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.events import DualUpdated, Event
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import DpAdmm, IppAdmm
-from simnet.scenario.audit import Audit
 from simnet.simulate import play
 from simnet.streams import Streams
 

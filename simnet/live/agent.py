@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from simnet import wiring
-from simnet.agents.hub import program_of
-from simnet.agents.neighbourhood import Neighbourhood
-from simnet.agents.pacing import Deadline
-from simnet.engines.live import Clock, LivePort, Numbering, Replay
+from simnet.agent.hub import program_of
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.pacing import Deadline
 from simnet.errors import FrameError, LiveError
-from simnet.live import certificates, checkpoint, folder, records
+from simnet.live import agent_folder as folder
+from simnet.live import certificates, checkpoint, records
 from simnet.live.channel import SecureChannel
 from simnet.live.journal import Journal, Kind, read
+from simnet.live.live_port import Clock, LivePort, Numbering, Replay
 from simnet.live.memory import JournalMemory
-from simnet.live.post import Attendant, Post
+from simnet.live.placement import Attendant, Post
 from simnet.live.recovery import Past, recover
 from simnet.live.shim import Direct, Line, Shim, round_of
 from simnet.network.wire import Passage

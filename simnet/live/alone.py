@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.fit import check
-from simnet.live.post import Post
+from simnet.live.placement import Post
 from simnet.scenario import Scenario
 from simnet.version import VERSION
 from simnet.world import build

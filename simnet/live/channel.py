@@ -31,13 +31,13 @@ from typing import Protocol
 
 from simnet.errors import FrameError, LiveError
 from simnet.live.certificates import Certificates
+from simnet.live.dialer import Link
 from simnet.live.envelope import run_id
-from simnet.live.inbox import Inbox
+from simnet.live.frame_inbox import Inbox
+from simnet.live.identity import Speaker
 from simnet.live.limits import Limits
-from simnet.live.link import Link
-from simnet.live.reception import Reception
 from simnet.live.refusal import Reason, Refused
-from simnet.live.speaker import Speaker
+from simnet.live.server import Reception
 from simnet.network import frame
 
 

@@ -36,7 +36,7 @@ _LIBRARIES = {
     "scipy.sparse._csr": {"csr_array", "csr_matrix"},
 }
 """What a checkpoint may be made of besides the classes of simnet."""
-_ROOMS = tuple(f"simnet.{room}" for room in ("agents.", "algorithms.", "learning.", "network.", "privacy.", "streams"))
+_ROOMS = tuple(f"simnet.{room}" for room in ("agent.", "methods.", "learning.", "network.", "privacy.", "streams"))
 """Where these classes are: rooms in which nothing opens a file, a socket or a process."""
 
 

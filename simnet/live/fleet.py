@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from simnet.errors import LiveError, SimnetError
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.journal import Journal
-from simnet.live.post import Post
+from simnet.live.placement import Post
 from simnet.world import World
 
 LOOPBACK = "127.0.0.1"

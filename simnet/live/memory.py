@@ -1,12 +1,12 @@
-"""An agent's memory in a journal: `simnet.engines.live.Memory`."""
+"""An agent's memory in a journal: `simnet.live.live_port.Memory`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from simnet.algorithms.peer import Vector
 from simnet.live import records
 from simnet.live.journal import Journal, Kind, read
+from simnet.methods.peer import Vector
 from simnet.record import events
 
 Seen = Mapping[int, tuple[int, int]]

@@ -15,11 +15,12 @@ from typing import Any
 
 import msgspec
 
-from simnet.algorithms.peer import Vector, given
 from simnet.errors import LiveError
-from simnet.live import folder, records
+from simnet.live import agent_folder as folder
+from simnet.live import records
 from simnet.live.journal import Kind, read
 from simnet.live.records import Start, Timed
+from simnet.methods.peer import Vector, given
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.simulate import first_event, scoreboard

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 import numpy as np
 
-from simnet.algorithms.peer import Vector
 from simnet.live.journal import Kind, Record
+from simnet.methods.peer import Vector
 from simnet.record import events
 from simnet.record.lines import line, parse
 

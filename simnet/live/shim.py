@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from itertools import groupby
 from typing import Protocol
 
-from simnet.engines.live import Carrier, Clock, Numbering
+from simnet.live.live_port import Carrier, Clock, Numbering
 from simnet.network.frame import HEADER_BYTES, decode
 from simnet.network.link import Link
 from simnet.network.wire import Passage

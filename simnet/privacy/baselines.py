@@ -16,7 +16,7 @@ from simnet.errors import BudgetError
 from simnet.privacy.calibration import smallest_scale
 from simnet.privacy.ledger import Basis, Charge, account, claimed
 from simnet.privacy.mechanisms import problem_parameters
-from simnet.privacy.plan import RoundPlan
+from simnet.privacy.noise_plan import RoundPlan
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.proven import OUTPUT_SHARE, default_tolerance
 

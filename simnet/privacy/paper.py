@@ -16,7 +16,7 @@ from simnet.privacy import zcdp
 from simnet.privacy.claims import DELTA1
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.mechanisms import problem_parameters
-from simnet.privacy.plan import Plan, SvtPlan
+from simnet.privacy.noise_plan import Plan, SvtPlan
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import split
 

@@ -21,10 +21,10 @@ import numpy as np
 from simnet.errors import BudgetError
 from simnet.privacy import curves, zcdp
 from simnet.privacy.curves import ORDERS, Curve
-from simnet.privacy.given import plan_given
+from simnet.privacy.fixed_noise import plan_given
 from simnet.privacy.ledger import Charge
 from simnet.privacy.mechanisms import mechanism
-from simnet.privacy.plan import Plan, SvtPlan
+from simnet.privacy.noise_plan import Plan, SvtPlan
 from simnet.privacy.problem import LocalProblem
 
 TestedModel = Literal["noise-free", "shared-noise"]

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
+from simnet.record.counters import Tally
 from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
-from simnet.record.tally import Tally
 
 Subscriber = Callable[[int, float, Event], None]
 """Called with an event's number, its time to the nanosecond, and its record."""

@@ -16,12 +16,12 @@ import msgspec
 import numpy as np
 
 from simnet.errors import LogError
+from simnet.record.event_words import FATES, journey, sentence
 from simnet.record.events import Event, ReleaseMade, RunFinished, RunStarted
 from simnet.record.folder import find_log
 from simnet.record.formats import flat
 from simnet.record.log import Recorded, read
 from simnet.record.rounding import canonical_vector, unpack
-from simnet.record.words import FATES, journey, sentence
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 from simnet.record import events
+from simnet.record.law_state import Standing, who
 from simnet.record.message_laws import Messages
 from simnet.record.round_laws import PACED, Handlers, Rounds
-from simnet.record.standing import Standing, who
 
 _SHOWN = 20
 _IN_ROUND = frozenset(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from simnet.record import events
+from simnet.record.law_state import Standing, who
 from simnet.record.round_laws import PACED, Handlers
-from simnet.record.standing import Standing, who
 
 
 class Messages:

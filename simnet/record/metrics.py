@@ -9,8 +9,8 @@ from collections import Counter
 from typing import Any
 
 from simnet.record import events
+from simnet.record.counters import COUNTS, Tally
 from simnet.record.privacy_meter import PrivacyMeter
-from simnet.record.tally import COUNTS, Tally
 
 Row = dict[str, Any]
 

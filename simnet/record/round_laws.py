@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from simnet.record import events
-from simnet.record.standing import Standing, who
+from simnet.record.law_state import Standing, who
 
 Handlers = Mapping[type[events.Event], Callable[[Any, float, Any], None]]
 """What a field of law does about an event: (self, t, event)."""

@@ -11,11 +11,11 @@ import tomli_w
 
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
+from simnet.report.figures import bytes_of, count, figure, percent, seconds
 from simnet.report.layout import layout
 from simnet.report.page import asset, cards, columns, facts, page
 from simnet.report.palette import colours
 from simnet.report.run_facts import RunFacts
-from simnet.report.words import bytes_of, count, figure, percent, seconds
 
 _SCRIPTS = ("format.js", "chart.js", "table.js", "graph.js", "replay.js", "run.js")
 _LINKS = 4_000

@@ -15,6 +15,8 @@ import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
+from simnet.parts.fields import Count, Name, Whole
+from simnet.parts.part import Section
 from simnet.scenario.algorithm import (
     Admm,
     Algorithm,
@@ -28,18 +30,17 @@ from simnet.scenario.algorithm import (
     Pvp,
     RAdmm,
 )
+from simnet.scenario.checks import nonsense
 from simnet.scenario.cost import Cost
 from simnet.scenario.data import Data
-from simnet.scenario.faults import Fault
-from simnet.scenario.fields import Count, Name, Section, Whole
+from simnet.scenario.fault_sections import Fault
+from simnet.scenario.messages import sentence, unknown_choice
 from simnet.scenario.methods import MethodTables, merged
 from simnet.scenario.network import Compute, Network
 from simnet.scenario.overrides import set_path
 from simnet.scenario.privacy import Log, Privacy
-from simnet.scenario.sense import nonsense
-from simnet.scenario.sentences import sentence, unknown_choice
 from simnet.scenario.toml import escaped, parse
-from simnet.scenario.topology import Random, Topology
+from simnet.scenario.topology_sections import Random, Topology
 
 METHODS: dict[str, type[Section]] = {
     "admm": Admm,

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simnet.scenario.fields import Count, NonNegative, Number, Positive, Section, Share
+from simnet.parts.fields import Count, NonNegative, Number, Positive, Share
+from simnet.parts.part import Section
 
 Decay = Annotated[float, BeforeValidator(Number("a number above 0 and at most 1", 0, 1, open_low=True))]
 

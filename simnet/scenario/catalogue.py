@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from simnet.scenario import METHODS, Scenario
 from simnet.scenario.data import EMBEDDED, GENERATED, STORED
 from simnet.scenario.network import Link, Network
-from simnet.scenario.shape import place
+from simnet.scenario.schema import place
 
 
 def catalogue() -> dict[str, dict[str, str]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from simnet.scenario.fields import NonNegative, Section
+from simnet.parts.fields import NonNegative
+from simnet.parts.part import Section
 
 
 class Prices(Section):

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simnet.scenario.fields import Column, Count, Label, Name, NonNegative, Number, Positive, Section, Switch, Whole
+from simnet.parts.fields import Column, Count, Label, Name, NonNegative, Number, Positive, Switch, Whole
+from simnet.parts.part import Section
 
 EMBEDDED = ("adult",)
 GENERATED = ("synthetic", "twonorm", "ringnorm", "waveform")

@@ -7,17 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_validator
 
-from simnet.scenario.fields import (
-    Bandwidth,
-    Name,
-    NonNegative,
-    Number,
-    Positive,
-    Probability,
-    Section,
-    Size,
-    Whole,
-)
+from simnet.parts.fields import Bandwidth, Name, NonNegative, Number, Positive, Probability, Size, Whole
+from simnet.parts.part import Section
 from simnet.scenario.presets import PRESETS, Preset
 from simnet.scenario.times import Constant, Latency
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simnet.scenario.fields import Count, Number, PositiveSeconds, Seconds, Section, Switch, Whole
+from simnet.parts.fields import Count, Number, PositiveSeconds, Seconds, Switch, Whole
+from simnet.parts.part import Section
 from simnet.scenario.links import Access, Bernoulli, Link, NoLoss, Override
 from simnet.scenario.times import Constant, Duration, Lognormal, Uniform
 

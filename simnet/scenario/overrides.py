@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from simnet.errors import ScenarioError
-from simnet.scenario.shape import Place, Table
+from simnet.scenario.schema import Place, Table
 from simnet.scenario.toml import dotted, escaped, key, parse, shortened, shown
 
 _DEEPEST = 32

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from simnet.scenario.fields import Number, Positive, Section, Share, Switch
+from simnet.parts.fields import Number, Positive, Share, Switch
+from simnet.parts.part import Section
 
 Delta = Annotated[
     float, BeforeValidator(Number("a number strictly between 0 and 1", 0, 1, open_low=True, open_high=True))

@@ -16,10 +16,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from simnet.parts.units import BITS_PER_SECOND, BYTES, SECONDS
 from simnet.scenario import Scenario
-from simnet.scenario.shape import Path, Place, Table, fields, kind_of, place
+from simnet.scenario.schema import Path, Place, Table, fields, kind_of, place
 from simnet.scenario.toml import dotted, shown
-from simnet.scenario.units import BITS_PER_SECOND, BYTES, SECONDS
 
 _WIDTH = 110
 

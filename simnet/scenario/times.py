@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simnet.scenario.fields import Name, NonNegative, Positive, PositiveSeconds, Seconds, Section
+from simnet.parts.fields import Name, NonNegative, Positive, PositiveSeconds, Seconds
+from simnet.parts.part import Section
 
 
 class Constant(Section):

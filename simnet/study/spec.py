@@ -24,9 +24,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
+from simnet.parts.fields import Name, Number
+from simnet.parts.part import Section
 from simnet.scenario import Scenario
-from simnet.scenario.fields import Name, Number, Section
-from simnet.scenario.sentences import sentence
+from simnet.scenario.messages import sentence
 from simnet.scenario.toml import dotted, parse, shown
 
 Settings = dict[str, Any]

@@ -24,7 +24,7 @@ import msgspec
 from simnet.errors import SimnetError
 from simnet.record.formats import json_text
 from simnet.study.job import Record
-from simnet.study.plan import Planned
+from simnet.study.runs import Planned
 from simnet.study.spec import Study
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from simnet.study import cluster as dask_cluster
 from simnet.study import pool
 from simnet.study.job import Job, Record
 from simnet.study.keys import code_version
-from simnet.study.plan import Planned, plan
 from simnet.study.results import StudyResult
+from simnet.study.runs import Planned, plan
 from simnet.study.spec import Study
 from simnet.study.store import Store
 

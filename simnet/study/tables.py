@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from simnet.study.plan import described
 from simnet.study.results import HEADLINES
+from simnet.study.runs import described
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from simnet.audit.section import Audit, audit_of
 from simnet.scenario import Scenario
-from simnet.scenario.audit import Audit, audit_of
 
 
 def small(method: str = "pp-admm", *, audit: dict[str, Any] | None = None, **changes: Any) -> tuple[Scenario, Audit]:

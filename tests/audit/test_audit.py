@@ -14,10 +14,10 @@ import pytest
 
 from simnet import Scenario
 from simnet.audit import Audit, audit, load_audit
+from simnet.audit.bounds import lower_bound
 from simnet.audit.pair import pair
 from simnet.audit.trials import listen, run_once, run_trials
 from simnet.errors import ScenarioError
-from simnet.privacy.audit import lower_bound
 from simnet.scenario import METHODS
 from tests.audit.small import small
 

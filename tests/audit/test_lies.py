@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simnet.algorithms.admm import UNPROTECTED
-from simnet.algorithms.dp_admm import Listener
-from simnet.algorithms.peer import mortal
-from simnet.algorithms.pp_admm import Perturbation, PpAdmmPeer
 from simnet.audit import audit
+from simnet.audit.bounds import lower_bound
 from simnet.audit.lies import ReusedNoise
 from simnet.audit.pair import pair
 from simnet.audit.trials import listen
 from simnet.errors import ScenarioError
 from simnet.learning.losses import LOGISTIC
 from simnet.learning.objective import LocalObjective
-from simnet.privacy.audit import lower_bound
+from simnet.methods.admm import UNPROTECTED
+from simnet.methods.dp_admm import Listener
+from simnet.methods.peer import mortal
+from simnet.methods.pp_admm import Perturbation, PpAdmmPeer
 from simnet.privacy.sparse_vector import SparseVector, split
 from tests.audit.small import small
 

@@ -7,14 +7,14 @@ import pytest
 from scipy.integrate import quad
 
 from simnet import run, wiring
-from simnet.algorithms.pp_admm import PpAdmmPeer
 from simnet.audit.outcomes import TestOutcomes as Outcomes
 from simnet.audit.pair import pair
 from simnet.audit.scores import reader
 from simnet.audit.transcript import Eavesdropper
 from simnet.audit.trials import listen
+from simnet.methods.pp_admm import PpAdmmPeer
 from simnet.privacy.noise import gaussian
-from simnet.privacy.plan import SvtPlan
+from simnet.privacy.noise_plan import SvtPlan
 from simnet.record.events import ReleaseMade
 from simnet.record.rounding import unpack
 from simnet.streams import Streams

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from simnet import wiring
-from simnet.agents.neighbourhood import Neighbourhood
-from simnet.algorithms.peer import alone
+from simnet.agent.neighbourhood import Neighbourhood
 from simnet.errors import LiveError
 from simnet.live import checkpoint
+from simnet.methods.peer import alone
 from simnet.simulate import peers_of
 from simnet.world import build
 from tests.live.small import scenario

@@ -18,7 +18,7 @@ from simnet.live import certificates
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.envelope import HEADER_BYTES
 from simnet.live.fleet import free_ports
-from simnet.live.post import Post
+from simnet.live.placement import Post
 from simnet.live.refusal import Reason
 from simnet.network import frame
 from simnet.network.codec import CODECS

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from simnet.live.envelope import Envelope, Kind
-from simnet.live.inbox import Inbox
+from simnet.live.frame_inbox import Inbox
 from simnet.live.outbox import OVERHEAD, Outbox
 from simnet.live.refusal import Reason, Refused
 

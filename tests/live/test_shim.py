@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from simnet.engines.live import Clock, Numbering
+from simnet.live.live_port import Clock, Numbering
 from simnet.live.shim import Direct, Shim
 from simnet.network import frame, latency, loss
 from simnet.network.link import Link

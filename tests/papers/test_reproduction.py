@@ -11,7 +11,7 @@ import pytest
 
 from analysis.papers import drawing, measured, ordering, pdml_table_1, sweep
 from simnet import Scenario, run, study
-from simnet.study.plan import plan
+from simnet.study.runs import plan
 from simnet.study.spec import Study
 
 ROOT = Path(__file__).parents[2]

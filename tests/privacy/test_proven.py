@@ -11,7 +11,7 @@ from simnet.errors import BudgetError
 from simnet.privacy import curves, proven
 from simnet.privacy.curves import ORDERS
 from simnet.privacy.ledger import account
-from simnet.privacy.plan import Plan
+from simnet.privacy.noise_plan import Plan
 from simnet.privacy.problem import LocalProblem
 
 DELTA = 1e-4

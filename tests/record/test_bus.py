@@ -2,9 +2,9 @@ import numpy as np
 
 from simnet.record import events as ev
 from simnet.record.bus import Bus
+from simnet.record.counters import Tally
 from simnet.record.log import read
 from simnet.record.metrics import Metrics
-from simnet.record.tally import Tally
 from tests.record.stories import start, write
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
+from simnet.parts.fields import Number, Text, YesNo
 from simnet.scenario import Scenario
-from simnet.scenario.fields import Number, Text, YesNo
-from simnet.scenario.shape import Place, Table, fields, kind_of, place
+from simnet.scenario.schema import Place, Table, fields, kind_of, place
 from simnet.scenario.toml import dotted
 
 VALID = b'[algorithm]\nname = "ipp-admm"\n'

@@ -17,9 +17,9 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from simnet.parts.fields import Either, Number, Text, YesNo
 from simnet.scenario import Scenario
-from simnet.scenario.fields import Either, Number, Text, YesNo
-from simnet.scenario.shape import Place, Table, fields, place
+from simnet.scenario.schema import Place, Table, fields, place
 from simnet.scenario.toml import dotted
 
 ABSENT = object()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simnet.scenario import Scenario
 from simnet.scenario.reference import commented, reference
-from simnet.scenario.shape import fields, place, walk
+from simnet.scenario.schema import fields, place, walk
 
 DOCS = Path(__file__).parents[2] / "docs" / "scenario.md"
 

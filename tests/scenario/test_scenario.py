@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from simnet.errors import ScenarioError
 from simnet.scenario import METHODS, Scenario
-from simnet.scenario.shape import Place, fields, place, walk
+from simnet.scenario.schema import Place, fields, place, walk
 from simnet.scenario.toml import dotted
 from tests.scenario.strategies import ABSENT, contents, scenarios, values
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simnet.errors import ScenarioError
 from simnet.scenario.toml import dotted, escaped, parse, shown
-from tests.scenario.test_fields import ANYTHING
+from tests.parts.test_fields import ANYTHING
 from tests.scenario.test_overrides import refusal
 
 SHORT = st.text(max_size=8)

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.answers import ANSWERS
 from analysis.studies import FIGURES
-from simnet.study.plan import plan
+from simnet.study.runs import plan
 from simnet.study.spec import Study
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simnet.errors import ScenarioError
-from simnet.study.plan import plan
+from simnet.study.runs import plan
 from simnet.study.spec import Study
 from tests.study.small import SCENARIO, content
 

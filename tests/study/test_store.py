@@ -12,8 +12,8 @@ import pytest
 
 from simnet.errors import SimnetError
 from simnet.study.job import Record
-from simnet.study.plan import Planned, plan
 from simnet.study.results import StudyResult
+from simnet.study.runs import Planned, plan
 from simnet.study.spec import Study
 from simnet.study.store import DONE, ROUNDS, RUNS, Store
 from tests.study.small import content

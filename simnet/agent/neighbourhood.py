@@ -1,0 +1,115 @@
+"""What an agent knows of its neighbours: the last values it heard, and how old they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from simnet.methods.peer import Known, Parts
+from simnet.network.codec import Partial
+
+
+class News(Protocol):
+    """A message from a neighbour about its round: a value, or None for a notice that there is none."""
+
+    @property
+    def sender(self) -> int: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def parts(self) -> Parts | None: ...
+
+
+class _Told(msgspec.Struct):
+    sender: int
+    round: int
+    parts: Parts | None
+
+
+class Neighbourhood:
+    """Last known values, in the order of the neighbours.
+
+    With `aligned`, a value of a later round than the agent's own waits until the agent gets there, so that both ends of
+    a link subtract the same pair of values (lock-step pacing). Without it the newest value counts at once.
+    A value that arrives late is used if it is newer than the one known; an older one is ignored.
+    """
+
+    def __init__(self, peers: Sequence[int], initial: Parts, *, aligned: bool) -> None:
+        self.peers = tuple(peers)
+        self.mail: list[News] = []
+        """What has come and not been looked at: it is opened when somebody asks, all at once."""
+        self._aligned = aligned
+        self._now = {peer: Known(peer, 0, initial) for peer in peers}
+        self._ahead: dict[int, dict[int, Parts]] = {peer: {} for peer in peers} if aligned else {}
+        self._heard = dict.fromkeys(peers, 0)
+        self._round = 0
+        self._unread: set[int] = set()
+        self.retell: Callable[[Known], Parts] = lambda last: last.parts
+        """What a neighbour that has lost its state is told about itself, from the last message of it."""
+
+    def hear(self, peer: int, round: int, parts: Parts | None) -> None:
+        """A message from `peer` about its `round`: a value, or None for a notice that there is none."""
+        self.mail.append(_Told(peer, round, parts))
+        self._open()
+
+    def _open(self) -> None:
+        """Look at the mail, in the order in which it came."""
+        heard, latest = self._heard, self._now
+        for news in self.mail:
+            peer, round, parts = news.sender, news.round, news.parts
+            if round > heard[peer]:
+                heard[peer] = round
+            if parts is None:
+                continue
+            if self._aligned and round > self._round:
+                self._ahead[peer][round] = parts
+            elif round > latest[peer].round:
+                self._take(peer, round, parts)
+        self.mail.clear()
+
+    def enter(self, round: int) -> None:
+        """The agent begins `round`: values that waited for it come into force."""
+        if self._aligned:
+            self._open()
+            for peer, ahead in self._ahead.items():
+                if parts := ahead.pop(round, None):
+                    self._take(peer, round, parts)
+        self._round = round
+
+    def missing(self, round: int) -> int:
+        """How many neighbours have not been heard of since before `round`."""
+        if self.mail:
+            self._open()
+        return sum(heard < round for heard in self._heard.values())
+
+    def of(self, peer: int) -> Known:
+        """What is known of one neighbour, to be retold."""
+        self._open()
+        last = self._now[peer]
+        return Known(peer, last.round, self.retell(last))
+
+    @property
+    def known(self) -> list[Known]:
+        """What is known now, neighbour by neighbour."""
+        if self.mail:
+            self._open()
+        return list(self._now.values())
+
+    def read(self) -> list[Known]:
+        """What is known now, for use: from here on it is old news."""
+        known = self.known
+        self._unread.clear()
+        return known
+
+    def _take(self, peer: int, round: int, parts: Parts) -> None:
+        """The newest value, with what it replaces if that has not been read; what it leaves unsaid is as before."""
+        last = self._now[peer]
+        if type(parts) is Partial:
+            parts = parts.onto(last.parts)
+        if peer in self._unread:
+            self._now[peer] = Known(peer, round, parts, last)
+        else:
+            self._now[peer] = Known(peer, round, parts)
+            self._unread.add(peer)

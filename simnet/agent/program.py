@@ -1,0 +1,114 @@
+"""The agent program: one coroutine, the same under virtual and under real time.
+
+It reads like the papers' pseudocode, and everything that it does to the outside goes through its port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.pacing import Pacing
+from simnet.agent.port import Port
+from simnet.methods.peer import Parts, Peer, Proposal, mortal
+from simnet.privacy.ledger import Charge, Ledger
+from simnet.record import events
+from simnet.record.rounding import pack, sig
+
+
+async def run_agent(
+    peer: Peer,
+    port: Port,
+    pacing: Pacing,
+    neighbourhood: Neighbourhood,
+    ledger: Ledger,
+    rounds: int,
+    *,
+    private: bool,
+    first: int = 1,
+) -> None:
+    """Run `peer` from its `first` round to the last of `rounds`."""
+    me = port.agent
+    if mortal(peer):
+        neighbourhood.retell = peer.retell
+    for t in range(first, rounds + 1):
+        port.emit(events.RoundStarted(me, t))
+        proposal = await port.propose(peer, t)
+        await port.compute(proposal.gradients)
+        residual = sig(proposal.residual) if private else None
+        port.emit(events.SolveFinished(me, t, proposal.gradients, residual))
+        if port.relapsed():
+            await recover(t, peer, port)
+            abandon(t, proposal, peer, port, ledger)
+            sent = None
+        else:
+            sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
+        if sent is None and pacing.notices:
+            port.notify(t)
+        neighbourhood.enter(t)
+        await pacing.settle(t, port, neighbourhood)
+        if port.relapsed():
+            await recover(t, peer, port)
+            sent = None
+        known = neighbourhood.read()
+        port.used(t, known)
+        peer.absorb(t, sent, known)
+        port.emit(events.DualUpdated(me, t))
+        port.finished(t, peer)
+
+
+async def recover(t: int, peer: Peer, port: Port) -> None:
+    """Begin again after a crash that took the state: ask the neighbours what they last heard."""
+    if mortal(peer):
+        peer.forget()
+        peer.recall(await port.ask(t))
+
+
+def abandon(t: int, proposal: Proposal, peer: Peer, port: Port, ledger: Ledger) -> None:
+    """A crash took the proposal: nothing leaves, but a test that opened with it has been asked and must be paid."""
+    charges = [charge for charge in proposal.charges if charge.kind == "test"]
+    paid = ledger.afford(*charges)
+    peer.settled(accepted=paid)
+    if paid:
+        _account(t, charges, port)
+    port.emit(events.BroadcastSkipped(port.agent, t, "crash" if paid else "budget"))
+
+
+def _account(t: int, charges: Sequence[Charge], port: Port) -> None:
+    """Put charges on the record that the ledger has taken."""
+    for charge in charges:
+        parameters = dict(charge.parameters)
+        port.emit(events.PrivacySpent(port.agent, t, charge.kind, charge.mechanism, parameters, charge.times))
+
+
+def release(
+    t: int, proposal: Proposal, peer: Peer, port: Port, neighbourhood: Neighbourhood, ledger: Ledger, *, private: bool
+) -> Parts | None:
+    """Charge the ledger, then let the proposal out if it is worth it and paid for; what the neighbours will decode."""
+    me = port.agent
+    paid = ledger.afford(*proposal.charges)
+    peer.settled(accepted=paid)
+    if not paid:
+        port.emit(events.BroadcastSkipped(me, t, "budget"))
+        return None
+    _account(t, proposal.charges, port)
+    if proposal.test is not None:
+        query = sig(proposal.test.query) if private else None
+        port.emit(events.SvtTested(me, t, proposal.test.passed, query))
+    if proposal.release is None:
+        assert proposal.skipped is not None
+        port.emit(events.BroadcastSkipped(me, t, proposal.skipped))
+        return None
+    model = proposal.release[0]
+    letters = peer.letters(model, port.neighbours)
+    if letters is not None:
+        payloads = {neighbour: port.seal(neighbour, parts) for neighbour, parts in letters.items()}
+        port.emit(events.ReleaseMade(me, t, pack(model)))
+        port.emit(events.BroadcastSent(me, t, max(map(len, payloads.values()), default=0)))
+        port.post(t, payloads)
+        return proposal.release
+    payload, sent = port.encode(model, lambda decoded: peer.accompany(t, decoded, neighbourhood.known))
+    port.emit(events.ReleaseMade(me, t, pack(sent[0])))
+    port.emit(events.BroadcastSent(me, t, len(payload)))
+    port.broadcast(t, payload)
+    return sent

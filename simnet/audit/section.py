@@ -1,0 +1,84 @@
+"""[audit]: how `simnet audit` attacks a scenario. No other command accepts the section.
+
+That is on purpose: `lie` makes a method break its promise, and a file that says so must not run anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from simnet.errors import ScenarioError
+from simnet.parts.fields import NonNegative, Number, Share, Whole
+from simnet.parts.part import Section
+from simnet.scenario import Scenario
+from simnet.scenario.messages import sentence
+from simnet.scenario.overrides import set_path
+from simnet.scenario.toml import parse
+
+Runs = Annotated[int, BeforeValidator(Number("a whole number of at least 4", 4, 2**53, whole=True))]
+"""Half of them choose an event and half count it, and a count of one says nothing."""
+Canary = Literal["label-flip", "worst-case", "adversarial"]
+Lie = Literal["reused-noise", "half-noise", "half-flips", "true-gradient"]
+
+
+class Audit(Section):
+    """An eavesdropper who knows everything but one row, and how hard it tries."""
+
+    runs: Runs = Field(2000, description="runs on each of the two neighbouring data sets")
+    canary: Canary = Field(
+        "worst-case",
+        description="the row in question: its label flipped; a unit row whose label changes; or a pair of rows that an "
+        "adversarial neighbour makes as influential as a row can be",
+    )
+    victim: Whole = Field(0, description="the agent whose row it is")
+    row: Whole = Field(0, description="the row, counted from 0 in the victim's data")
+    links: list[tuple[Whole, Whole]] = Field([], description="links that are overheard; empty: all")
+    evidence: Literal["all", "rounds", "tests"] = Field(
+        "all",
+        description="what counts: everything heard; all but the rows that are reported before the first round (pdml, a "
+        "trusted hub); or only the silence before ipp-admm's first release, against what the test alone promises (with "
+        "max_releases = 1)",
+    )
+    confidence: Share = Field(0.95, description="of the lower bound on ε")
+    drive: NonNegative = Field(20.0, description="`adversarial`: how far the neighbour drives the victim's model")
+    lie: Lie | None = Field(
+        None,
+        description="make the victim break its promise: draw noise once and reuse it, add noise for half the "
+        "sensitivity, (pdml) flip labels half as often, or (r-admm) step along the true gradient",
+    )
+
+
+class _File(Section):
+    """A scenario file, as far as the audit is concerned."""
+
+    audit: Audit = Field(Audit(), description="")
+
+
+def load_audit(path: str | Path, changes: Mapping[str, Any] | None = None) -> tuple[Scenario, Audit]:
+    """Read a scenario file with or without an [audit] section; `changes` are dotted paths into either part."""
+    text = Scenario.read(path)
+    return audit_of(parse(text, str(path)), changes, folder=Path(path).parent)
+
+
+def audit_of(
+    content: Mapping[str, Any], changes: Mapping[str, Any] | None = None, *, folder: Path | None = None
+) -> tuple[Scenario, Audit]:
+    """Validate plain dictionaries shaped like the file."""
+    rest = dict(content)
+    mine = {"audit": rest.pop("audit")} if "audit" in rest else {}
+    theirs = {}
+    for name, value in (changes or {}).items():
+        if name.partition(".")[0].strip() == "audit":
+            set_path(mine, name, value, _File)
+        else:
+            theirs[name] = value
+    try:
+        plan = _File.model_validate(mine).audit
+    except ValidationError as error:
+        raise ScenarioError(sentence(error, _File, mine)) from None
+    scenario = Scenario.of(rest, folder=folder)
+    return scenario.with_(**theirs) if theirs else scenario, plan

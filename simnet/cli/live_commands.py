@@ -1,0 +1,160 @@
+"""The commands of live runs: `simnet live`, `simnet live init`, `simnet live merge` and `simnet agent`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from simnet.cli.options import File, Json, Out, Seed, Set, load
+
+if TYPE_CHECKING:
+    from simnet.live.fleet import Fleet
+
+
+class _RunByDefault(TyperGroup):
+    """`simnet live FILE` means `simnet live run FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+live_app = typer.Typer(
+    cls=_RunByDefault,
+    help="Run a scenario with real processes, sockets and time: simnet live SCENARIO.",
+    no_args_is_help=True,
+)
+
+
+@live_app.command()
+def run(
+    file: File,
+    shim: Annotated[
+        bool, typer.Option(help="Give messages and local work the times, and the losses, that the scenario says.")
+    ] = True,
+    tls: Annotated[bool, typer.Option(help="Speak mutual TLS, as agents on different hosts do.")] = True,
+    compare: Annotated[bool, typer.Option("--compare", help="Also simulate it, and show both side by side.")] = False,
+    sets: Set = None,
+    seed: Seed = None,
+    out: Out = Path("runs"),
+    json: Json = False,
+) -> None:
+    """Run a scenario with every agent a process of this machine (the word `run` may be left out)."""
+    from simnet import simulate
+    from simnet.cli.terminal import live_table, progress, run_table, show, show_json
+    from simnet.live import run as live
+
+    scenario = load(file, sets, seed)
+    fleets: list[Fleet] = []
+    with progress(scenario.name, quiet=json) as tell:
+        result = live.run(scenario, out, shim=shim, tls=tls, progress=tell, watch=fleets.append)
+    simulated = simulate.run(scenario, out) if compare else None
+    if json:
+        both = {} if simulated is None else {"simulated": simulated.summary, "live": result.summary}
+        show_json(both or result.summary)
+        return
+    show(run_table(result, live=True) if simulated is None else live_table(simulated, result))
+    for fleet in fleets:
+        if fleet.restarts:
+            typer.echo(f"agents were killed and restarted {fleet.restarts} times")
+        for reason, count in sorted(fleet.refusals.items()):
+            typer.echo(f"refused, {reason}: {count}")
+    typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
+
+
+@live_app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder for the certificates.", metavar="DIR")],
+    agents: Annotated[int | None, typer.Option(help="How many agents; or --scenario.")] = None,
+    scenario: Annotated[Path | None, typer.Option(help="Take the number from a scenario.")] = None,
+    host: Annotated[
+        list[str] | None, typer.Option(help="AGENT=HOST: also name the agent's host in its certificate.")
+    ] = None,
+) -> None:
+    """Make a deployment's certificate authority and a certificate for each agent."""
+    from simnet.errors import LiveError
+    from simnet.live import certificates
+
+    if (agents is None) == (scenario is None):
+        raise LiveError("give either --agents or --scenario: a deployment has a certificate for each agent")
+    count = agents if agents is not None else _agents(load(scenario, None, None) if scenario else None)
+    hosts: dict[int, str] = {}
+    for entry in host or []:
+        agent, found, name = entry.partition("=")
+        if not found or not agent.isdigit() or int(agent) >= count or not name:
+            raise LiveError(f"--host {entry}: should be AGENT=HOST, as in 0=10.0.0.1, with an agent below {count}")
+        hosts[int(agent)] = name
+    certificates.init(folder, range(count), hosts)
+    typer.echo(f"wrote {folder}: ca.pem for every host, agent-N.pem and agent-N.key for the host of agent N alone")
+
+
+def _agents(scenario: Any) -> int:
+    from simnet.world import graph
+
+    return graph(scenario).number_of_nodes()
+
+
+@live_app.command()
+def merge(
+    folders: Annotated[list[Path], typer.Argument(help="The state folders of all agents.", metavar="DIR...")],
+    file: Annotated[
+        Path | None, typer.Option("--scenario", help="The scenario; default: as the agents kept it.")
+    ] = None,
+    out: Out = Path("runs"),
+    json: Json = False,
+) -> None:
+    """Make one run folder of the journals of agents that ran apart."""
+    from simnet.cli.terminal import run_table, show, show_json
+    from simnet.live import run as live
+    from simnet.live.agent_folder import SCENARIO
+
+    scenario = load(file or folders[0] / SCENARIO, None, None)
+    result = live.merged(folders, scenario, out)
+    if json:
+        show_json(result.summary)
+    else:
+        show(run_table(result, live=True))
+        typer.echo(f"run folder: {result.folder}")
+
+
+def agent(
+    file: File,
+    id: Annotated[int, typer.Option("--id", help="Which agent to be.")],
+    peers: Annotated[Path, typer.Option(help="Where each agent listens (TOML).")],
+    state: Annotated[Path, typer.Option(help="The agent's own folder; a restart goes on from it.")],
+    certificates: Annotated[
+        Path | None, typer.Option(help="Folder of ca.pem and the agent's certificate; none: loopback only.")
+    ] = None,
+    listen: Annotated[str | None, typer.Option(help="HOST:PORT; default: its port in the peer file, loopback.")] = None,
+    shim: Annotated[
+        bool, typer.Option(help="Give messages and local work the times, and the losses, that the scenario says.")
+    ] = False,
+    noise: Annotated[
+        str, typer.Option(help="`own`: from a secret that the agent draws; `scenario`: from the seed, to reproduce.")
+    ] = "own",
+    linger: Annotated[float, typer.Option(help="Seconds to wait for the neighbours at the end, at most.")] = 60.0,
+    sets: Set = None,
+    seed: Seed = None,
+) -> None:
+    """Run one agent on a host of its own; a deployment is one such command an agent."""
+    from simnet.errors import LiveError
+    from simnet.live import alone
+    from simnet.live import peers as peer_file
+    from simnet.live.placement import Post
+
+    if noise not in ("own", "scenario"):
+        raise LiveError(f"--noise {noise}: must be own or scenario")
+    scenario = load(file, sets, seed)
+    known = peer_file.load(peers, _agents(scenario))
+    if id not in known.agents:
+        raise LiveError(f"--id {id}: the agents are 0 to {len(known.agents) - 1}")
+    place = ("127.0.0.1", known.agents[id][1]) if listen is None else peer_file.address(listen, "--listen")
+    post = Post(id, state, known.run, place, known.agents, certificates, shim, noise == "own")
+    to_the_end = alone.run(scenario, post, linger=linger, say=lambda text: typer.echo(f"agent {id}: {text}", err=True))
+    if not to_the_end:
+        typer.echo(f"agent {id}: stopped; the same command goes on", err=True)
+        raise typer.Exit(143)

@@ -1,0 +1,151 @@
+"""The way to one peer: dialled, kept up, dialled again for as long as the agent lives.
+
+Either agent of a pair dials the other, and frames travel only from the one that dialled; acknowledgements come back on
+the same connection. So nobody has to agree on who calls, and what a connection carries has one sender.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable, Mapping
+from random import Random
+
+from simnet.live.certificates import name_of
+from simnet.live.envelope import Kind
+from simnet.live.frame_inbox import Inbox
+from simnet.live.identity import Speaker
+from simnet.live.limits import Limits
+from simnet.live.outbox import Outbox
+from simnet.live.refusal import Reason, Refused
+from simnet.live.stream import Stream, dial
+
+
+class Link:
+    """Sends what is in `outbox` to `peer`.
+
+    `inbox` knows the peer's latest incarnation. `addresses` is asked anew at each attempt. `on_state` hears when frames
+    can leave and when they cannot, `on_progress` when something was acknowledged.
+    """
+
+    def __init__(
+        self,
+        me: Speaker,
+        peer: int,
+        addresses: Mapping[int, tuple[str, int]],
+        tls: ssl.SSLContext | None,
+        inbox: Inbox,
+        limits: Limits,
+        report: Callable[[int, Reason], None],
+        on_state: Callable[[int, bool], None],
+        on_progress: Callable[[], None],
+    ) -> None:
+        self.outbox = Outbox(limits.window_bytes, limits.outbox_bytes)
+        self._me = me
+        self._peer = peer
+        self._addresses = addresses
+        self._tls = tls
+        self._inbox = inbox
+        self._limits = limits
+        self._report = report
+        self._on_state = on_state
+        self._on_progress = on_progress
+        self._stream: Stream | None = None
+        self._met = 0
+        """The peer's incarnation on the present connection."""
+        self._alarm: asyncio.TimerHandle | None = None
+        self._roused = asyncio.Event()
+        # Agents that lost each other at the same moment must not dial in step.
+        self._chance = Random(f"{me.run.hex()}/{me.agent}/{me.incarnation}/{peer}")
+
+    async def keep(self) -> None:
+        """Dial, talk until the connection ends, rest, and dial again, until cancelled."""
+        clock = asyncio.get_running_loop().time
+        failures = 0
+        while True:
+            began = clock()
+            try:
+                await self._talk(await self._meet())
+            except Refused as refused:
+                self._report(self._peer, refused.reason)
+            except OSError:
+                pass  # Nobody there yet, or no longer: nothing to refuse.
+            # A connection that is made and lost at once, again and again, is a failure as well.
+            failures = 0 if clock() - began > self._limits.longest_pause else failures + 1
+            await self._rest(failures)
+
+    def push(self) -> None:
+        """Write what may be written now."""
+        if self._stream is None:
+            return
+        while (item := self.outbox.next()) is not None:
+            self._stream.write(self._me.say(Kind.DATA, *item))
+        if self._alarm is None and self.outbox.unheard:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(self._limits.silence, self._stream.abort)
+
+    def rouse(self) -> None:
+        """The peer was heard just now: dial it without delay, and drop a connection to its earlier incarnation."""
+        if self._stream is None:
+            self._roused.set()
+        elif self._met < self._inbox.incarnation:
+            self._stream.abort()
+            self._roused.set()
+
+    async def _meet(self) -> Stream:
+        async with asyncio.timeout(self._limits.introduction):
+            stream = await dial(self._addresses[self._peer], self._tls, name_of(self._peer))
+            try:
+                stream.write(self._me.say(Kind.HELLO, self.outbox.acknowledged))
+                answer = await stream.receive(0, self._limits.introduction)
+                if answer is None:
+                    raise ConnectionResetError("the peer hung up before it said hello")
+                self._me.expect(answer, self._peer, Kind.HELLO)
+                self._inbox.greet(answer.incarnation)
+                self.outbox.resume(answer.sequence)
+            except BaseException:
+                stream.abort()
+                raise
+        self._met = answer.incarnation
+        return stream
+
+    async def _talk(self, stream: Stream) -> None:
+        self._stream = stream
+        self._on_state(self._peer, True)
+        try:
+            self.push()
+            while (item := await stream.receive(0, self._limits.envelope)) is not None:
+                self._hush()
+                self._me.expect(item, self._peer, Kind.ACK, Kind.RECEIPT)
+                if item.incarnation != self._met:
+                    raise Refused(Reason.OUT_OF_DATE, f"incarnation {item.incarnation} answers, not {self._met}")
+                if item.kind is Kind.RECEIPT:
+                    self.outbox.receipt(item.sequence)
+                else:
+                    self.outbox.acknowledge(item.sequence)
+                    self._on_progress()
+                self.push()
+        except Refused:
+            stream.abort()
+            raise
+        finally:
+            self._stream = None
+            self._hush()
+            self._on_state(self._peer, False)
+            await stream.close()
+
+    async def _rest(self, failures: int) -> None:
+        """Pause, longer after each failure; to be roused leaves the first pause, so that no peer sets our pace."""
+        length = 0.5 + 0.5 * self._chance.random()
+        longest = min(self._limits.longest_pause, self._limits.first_pause * 2.0 ** min(failures, 32))
+        await asyncio.sleep(length * self._limits.first_pause)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(length * (longest - self._limits.first_pause)):
+                await self._roused.wait()
+        self._roused.clear()
+
+    def _hush(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None

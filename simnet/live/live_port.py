@@ -1,0 +1,304 @@
+"""One agent's port in real time, under asyncio: the same agent program, over whatever carries its frames.
+
+The port keeps no promises of its own about crashes; it says in which order things happen, and its memory makes them
+last (`Memory`):
+
+    a frame comes in     remembered as delivered, then heard; its sender may forget it once it is safe
+    a round's frames     noted as sent, all of the round remembered and made safe, and only then handed on
+    a round ends         its result and the whole state are remembered
+
+An agent that was killed begins again at the round after its last whole one. If that round's frames may have left
+already, `Replay` has them and what was noted before them: the program computes the round once more from the same state
+and the same random streams, nothing is noted twice, and the very same frames leave again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.port import ages
+from simnet.errors import FrameError, LiveError
+from simnet.methods.peer import Known, Parts, Peer, Proposal, Vector, alone
+from simnet.network import frame
+from simnet.network.payload import Writer
+from simnet.network.wire import Passage
+from simnet.record import events
+
+_BINDING = (events.PrivacySpent, events.SvtTested, events.ReleaseMade)
+"""What a repeated round must repeat to the letter."""
+_COMPANY = 3
+"""A payload has at most so many parts: a model, what belongs to it entry by entry, and one number."""
+_MOST_COPIES = 8
+"""A frame comes again after a neighbour's restart; more copies than these are not put on the record, lest it grow
+without end."""
+
+
+class Memory(Protocol):
+    """What an agent must not forget."""
+
+    def event(self, t: float, event: events.Event) -> None:
+        """An event happened."""
+        ...
+
+    def heard(self, t: float, event: events.MessageDelivered, raw: bytes) -> None:
+        """A frame came in that was not known before, and the event says so."""
+        ...
+
+    def sending(self, round: int, frames: Mapping[int, bytes]) -> None:
+        """These frames are about to leave; when this returns they, and all that was noted before, are safe."""
+        ...
+
+    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
+        """A round is over."""
+        ...
+
+
+class Carrier(Protocol):
+    """What takes frames to the neighbours: at once, or as a link of the scenario would."""
+
+    def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
+        """What becomes of a round's frames, by neighbour; draws on the links' random streams."""
+        ...
+
+    def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
+        """Let them meet it."""
+        ...
+
+
+class Clock:
+    """Seconds since `epoch` (a Unix time); never less than `floor`, and never backwards."""
+
+    def __init__(self, epoch: float, floor: float = 0.0) -> None:
+        self._offset = time.time() - time.monotonic() - epoch
+        self._floor = floor
+
+    @property
+    def now(self) -> float:
+        self._floor = max(self._floor, time.monotonic() + self._offset)
+        return self._floor
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Numbers of messages that both ends know without saying: a round has one for each neighbour of its sender."""
+
+    neighbours: Mapping[int, Sequence[int]]
+
+    def __call__(self, sender: int, peer: int, round: int) -> int:
+        others = self.neighbours[sender]
+        return (round - 1) * len(others) + others.index(peer) + 1
+
+
+@dataclass
+class Replay:
+    """The round that a crash interrupted after its frames were made safe."""
+
+    round: int
+    noted: deque[events.Event]
+    """what was noted of it before"""
+    frames: Mapping[int, bytes]
+    passages: Mapping[int, Passage]
+    """of those that have met no fate yet"""
+    later: list[tuple[int, bytes]] = field(default_factory=list)
+    """frames of others that came in after those had been made safe"""
+
+
+class LivePort:
+    """What an agent program sees of the live engine.
+
+    `work_time` is how long local work should take; None lets it take what it takes. `known` are the rounds of each
+    neighbour of which a message has come in.
+    """
+
+    def __init__(
+        self,
+        agent: int,
+        clock: Clock,
+        neighbourhood: Neighbourhood,
+        writer: Writer,
+        memory: Memory,
+        carrier: Carrier,
+        numbering: Numbering,
+        rounds: int,
+        features: int,
+        work_time: Callable[[int], float] | None,
+        known: dict[int, set[int]],
+        replay: Replay | None = None,
+    ) -> None:
+        self.agent = agent
+        self.neighbours: Sequence[int] = neighbourhood.peers
+        self._clock = clock
+        self._neighbourhood = neighbourhood
+        self._writer = writer
+        self._memory = memory
+        self._carrier = carrier
+        self._number = numbering
+        self._rounds = rounds
+        self._features = features
+        self._work_time = work_time
+        self._known = known
+        self._copies: Counter[tuple[int, int]] = Counter()
+        self._replay = replay
+        self._waiting: tuple[asyncio.Future[bool], Callable[[], bool]] | None = None
+        self._resumed = clock.now
+
+    @property
+    def now(self) -> float:
+        return self._clock.now
+
+    def emit(self, event: events.Event) -> None:
+        if self._replay is not None and self._replay.noted:
+            noted = self._replay.noted.popleft()
+            if isinstance(noted, events.RoundTimeout) and type(noted) is not type(event) and self._replay.noted:
+                noted = self._replay.noted.popleft()  # what came in late is there at once the second time
+            if type(noted) is not type(event) or (isinstance(event, _BINDING) and noted != event):
+                raise LiveError(
+                    f"agent {self.agent} cannot repeat round {self._replay.round} as it was before the crash "
+                    f"({event.kind} differs): go on with the version and the machine that made the checkpoint"
+                )
+            return
+        self.note(event)
+
+    def note(self, event: events.Event) -> None:
+        """Put on the record what comes from outside the program."""
+        self._memory.event(self.now, event)
+
+    async def propose(self, peer: Peer, round: int) -> Proposal:
+        return alone(peer.propose(round))
+
+    async def compute(self, gradients: int) -> None:
+        # The work itself was done just now, by the program, since it last waited; what is left of its time passes here.
+        left = 0.0 if self._work_time is None else self._resumed + self._work_time(gradients) - self.now
+        await asyncio.sleep(max(0.0, left))
+        self._resumed = self.now
+
+    def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
+        return self._writer.model(model, accompany)
+
+    def seal(self, peer: int, parts: Parts) -> bytes:
+        return self._writer.letter(peer, parts)
+
+    def broadcast(self, round: int, payload: bytes) -> None:
+        self._send(round, frame.Kind.VALUE, dict.fromkeys(self.neighbours, payload))
+
+    def post(self, round: int, payloads: Mapping[int, bytes]) -> None:
+        self._send(round, frame.Kind.VALUE, payloads)
+
+    def notify(self, round: int) -> None:
+        self._send(round, frame.Kind.NOTICE, dict.fromkeys(self.neighbours, b""))
+
+    def _send(self, round: int, kind: frame.Kind, payloads: Mapping[int, bytes]) -> None:
+        frames = {
+            peer: frame.encode(kind, sender=self.agent, round=round, payload=payload)
+            for peer, payload in payloads.items()
+        }
+        if self._replay is not None:
+            self._send_again(self._replay, frames)
+            return
+        now = self.now
+        passages = self._carrier.offer(now, {peer: len(raw) for peer, raw in frames.items()})
+        for peer, payload in payloads.items():
+            # What shares one transmission has its bytes counted once.
+            counted = passages[peer].packets > 0
+            size = (len(payload), passages[peer].wire_bytes or len(frames[peer])) if counted else (0, 0)
+            number = self._number(self.agent, peer, round)
+            sent = events.MessageSent(self.agent, round, peer, number, kind.label, *size)  # type: ignore[arg-type]
+            self._memory.event(now, sent)
+        self._memory.sending(round, frames)
+        self._carrier.launch(round, frames, passages)
+
+    def _send_again(self, replay: Replay, frames: Mapping[int, bytes]) -> None:
+        if dict(replay.frames) != frames:
+            raise LiveError(
+                f"agent {self.agent} cannot repeat round {replay.round} as it was before the crash (its message "
+                "differs): go on with the version and the machine that made the checkpoint"
+            )
+        self._carrier.launch(replay.round, {peer: frames[peer] for peer in replay.passages}, replay.passages)
+        self._replay = None
+        for peer, raw in replay.later:
+            self.hear(peer, raw)
+
+    async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
+        in_time = ready()
+        if not in_time:
+            loop = asyncio.get_running_loop()
+            signal: asyncio.Future[bool] = loop.create_future()
+            self._waiting = (signal, ready)
+            timer = None
+            if deadline is not None:
+                timer = loop.call_later(max(0.0, deadline - self.now), self._wake, signal, False)
+            in_time = await signal
+            if timer is not None:
+                timer.cancel()
+        self._resumed = self.now
+        return in_time
+
+    def _wake(self, signal: asyncio.Future[bool], in_time: bool) -> None:
+        if self._waiting is not None and self._waiting[0] is signal:
+            self._waiting = None
+            if not signal.done():
+                signal.set_result(in_time)
+
+    async def rendezvous(self) -> None:
+        raise LiveError("network.pacing.kind = 'ideal': no real agent knows that all the others have finished a round")
+
+    def relapsed(self) -> bool:
+        return False
+
+    async def ask(self, round: int) -> list[Known]:
+        raise LiveError("a live agent goes on from its checkpoint and has nothing to ask its neighbours")
+
+    def used(self, round: int, known: Sequence[Known]) -> None:
+        for value, age in zip(known, ages(round, known), strict=True):
+            self.emit(events.ValueUsed(self.agent, round, value.peer, age))
+
+    def finished(self, round: int, peer: Peer) -> None:
+        self._replay = None
+        self._memory.finished(round, peer.theta, peer.dual)
+
+    def receive(self, peer: int, raw: bytes) -> None:
+        """A neighbour's frame has come in; a FrameError if it cannot be used."""
+        round, parts = self._opened(raw)
+        number = self._number(peer, self.agent, round)
+        if round in self._known[peer]:
+            self._copies[peer, round] += 1
+            if self._copies[peer, round] > _MOST_COPIES:
+                raise FrameError(f"round {round} has come in {self._copies[peer, round]} times before")
+            self.note(events.MessageDuplicated(self.agent, round, peer, number))
+            return
+        self._known[peer].add(round)
+        self._memory.heard(self.now, events.MessageDelivered(self.agent, round, peer, number), raw)
+        if self._replay is not None:
+            self._replay.later.append((peer, raw))
+        else:
+            self._hear(peer, round, parts)
+
+    def hear(self, peer: int, raw: bytes) -> None:
+        """Take in a frame that is remembered already."""
+        self._hear(peer, *self._opened(raw))
+
+    def _hear(self, peer: int, round: int, parts: Parts | None) -> None:
+        self._neighbourhood.hear(peer, round, parts)
+        if self._waiting is not None and self._waiting[1]():
+            self._wake(self._waiting[0], True)
+
+    def _opened(self, raw: bytes) -> tuple[int, Parts | None]:
+        """The round that a frame is about and what it says of it, if it has a place in this run."""
+        found = frame.decode(raw)
+        if found.kind not in (frame.Kind.VALUE, frame.Kind.NOTICE) or not 0 < found.round <= self._rounds:
+            raise FrameError(f"a {found.kind.label} of round {found.round} has no place in this run")
+        if found.kind is frame.Kind.NOTICE:
+            if found.payload:
+                raise FrameError("a notice says nothing, this one has a payload")
+            return found.round, None
+        parts = self._writer.decode(found.payload, self._features)
+        lengths = [len(part) for part in parts]
+        if lengths not in [([self._features] * 2 + [1])[:count] for count in range(1, _COMPANY + 1)]:
+            raise FrameError(f"parts of {lengths} entries are no message about a model of {self._features}")
+        return found.round, parts

@@ -1,0 +1,165 @@
+"""What an algorithm is to the rest of simnet: an agent's mathematics, and nothing else.
+
+A peer owns everything that affects its model: data, dual, last released value, noise streams. It knows no clock, no
+network and no log. The agent program drives it, one round after another:
+
+    proposal = peer.propose(t)              solve, perhaps test, perhaps perturb
+    peer.absorb(t, sent, known)             dual update, with what was really sent and what is known of the neighbours
+
+A peer need not compute everything itself. It may yield local problems and measurements one by one and be sent the
+answers (`Work`), so that an engine can answer those of many agents at once; `alone` answers them on the spot.
+
+A message carries `Parts`: a tuple of vectors whose first is the model; duals that survive loss add more, or send each
+neighbour something of its own (`simnet.methods.duals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeGuard, TypeVar, overload
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from simnet.learning.measure import Measurement
+from simnet.learning.solver import Problem
+from simnet.privacy.ledger import Charge
+
+Vector = npt.NDArray[np.float64]
+Parts = tuple[Vector, ...]
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A neighbour's value and the round that the neighbour released it in; round 0 is the common start.
+
+    `before` is the value that this one replaced, if nobody had used it yet.
+    """
+
+    peer: int
+    round: int
+    parts: Parts
+    before: Known | None = None
+
+    def unread(self, round: int) -> list[Known]:
+        """The values of later rounds than `round`, oldest first."""
+        found: list[Known] = []
+        value: Known | None = self
+        while value is not None and value.round > round:
+            found.append(value)
+            value = value.before
+        return found[::-1]
+
+
+class Test(msgspec.Struct, frozen=True):
+    """The outcome of a sparse vector test; `query` is secret."""
+
+    passed: bool
+    query: float
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What an agent would do this round.
+
+    `release` is None when the round is skipped, and `skipped` says why. `charges` are written to the ledger before
+    anything leaves, those of a test even if nothing does.
+    """
+
+    release: Parts | None
+    gradients: int
+    residual: float
+    charges: tuple[Charge, ...] = ()
+    test: Test | None = None
+    skipped: Literal["test", "exhausted", "listening"] | None = None
+
+
+Found = TypeVar("Found")
+Request = Problem | Measurement
+"""What a computation may leave to somebody else: its answer is a `Solution` or a number."""
+Solving = Generator[Request, Any, Found]
+"""A computation that yields requests and is sent the answers."""
+Work = Solving[Proposal]
+
+
+@overload
+def alone(work: Proposal | Work) -> Proposal: ...
+@overload
+def alone(work: Solving[Found]) -> Found: ...
+def alone(work: Any) -> Any:
+    """The outcome of a computation whose requests, if it has any, are answered one by one."""
+    if isinstance(work, Proposal):
+        return work
+    try:
+        request = next(work)
+        while True:
+            request = work.send(request.answer())
+    except StopIteration as end:
+        return end.value
+
+
+def given(value: Vector) -> Callable[[], Vector]:
+    """What a `Peer.later` that has nothing to compute says."""
+    return lambda: value
+
+
+class Mortal(Protocol):
+    """A peer that can lose its state in a crash and begin again."""
+
+    def forget(self) -> None:
+        """Model and dual are gone. What was spent stays spent, and what was tested stays tested."""
+        ...
+
+    def recall(self, answers: Sequence[Known]) -> None:
+        """Take over what the neighbours last heard from this agent, the newest of it."""
+        ...
+
+    def retell(self, last: Known) -> Parts:
+        """What a neighbour in that position is told; `last` is the last message from it."""
+        ...
+
+
+def mortal(peer: object) -> TypeGuard[Mortal]:
+    """Whether a peer is one; `isinstance` looks at each method of the protocol anew, which takes ten times as long."""
+    return hasattr(peer, "forget") and hasattr(peer, "recall") and hasattr(peer, "retell")
+
+
+class Peer(Protocol):
+    """An agent's mathematics."""
+
+    @property
+    def theta(self) -> Vector:
+        """The model that counts: the last one released."""
+        ...
+
+    @property
+    def dual(self) -> Vector:
+        """The dual variable λ_i."""
+        ...
+
+    def later(self) -> Callable[[], Vector]:
+        """The dual variable of now, for whoever need not know it yet: it may have to be computed."""
+        ...
+
+    def initial(self) -> Parts:
+        """What the neighbours take for this agent's value before its first release."""
+        ...
+
+    def propose(self, t: int) -> Proposal | Work:
+        """Round t's local work: what comes out of it, or the work itself, to be seen through by the caller."""
+        ...
+
+    def settled(self, *, accepted: bool) -> None:
+        """The ledger has taken the last proposal's charges, or refused them and let nothing out."""
+        ...
+
+    def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
+        """What round t's message carries beside the `model`, which is given as the neighbours decode it."""
+        ...
+
+    def letters(self, model: Vector, neighbours: Iterable[int]) -> Mapping[int, Parts] | None:
+        """What each neighbour alone is sent instead of the model; None if all are sent the same."""
+        ...
+
+    def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
+        """Round t's dual update; `sent` is what the neighbours decode (with letters: the model), None after a skip."""
+        ...

@@ -1,0 +1,148 @@
+"""The types of scenario fields, each with the words that say what would be right.
+
+A field type is a check with a `what`, which appears both in error messages and in the generated scenario reference, so
+the two never disagree; a choice among words is pydantic's `Literal`.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from simnet.parts.units import BITS_PER_SECOND, BYTES, SECONDS, quantity
+
+
+@dataclass(frozen=True)
+class Number:
+    """Accepts a finite number (or a quantity with units) within bounds; says `what` it wants otherwise."""
+
+    what: str
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+    whole: bool = False
+    units: tuple[tuple[str, Decimal], ...] = ()
+
+    def __call__(self, value: Any) -> float | int:
+        number = self._number(value)
+        if number > self.high or (number == self.high and self.open_high) or number == math.inf:
+            raise ValueError(self.what + self._limit())
+        inside = number > self.low or (number == self.low and not self.open_low)
+        if not inside or number == -math.inf or (self.whole and number != int(number)):
+            raise ValueError(self.what)
+        return int(number) if self.whole else float(number)
+
+    def _number(self, value: Any) -> float | int:
+        if isinstance(value, str) and self.units:
+            try:
+                return quantity(value, dict(self.units))
+            except ValueError:
+                raise ValueError(self.what) from None
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise ValueError(self.what)
+        if self.whole and isinstance(value, Integral):
+            return int(value)
+        try:
+            return float(value)
+        except OverflowError:  # an integer of hundreds of digits
+            return math.inf if value == abs(value) else -math.inf
+
+    def _limit(self) -> str:
+        """The upper bound, where `what` leaves it out because nobody comes near it."""
+        limit = "finite" if self.high == math.inf else f"at most {self.high:,.0f}"
+        return "" if self.high <= 1 else f", and {limit}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """Accepts one line of text that is not blank."""
+
+    what: str
+
+    def __call__(self, value: Any) -> str:
+        if not isinstance(value, str) or not value.strip() or any(map(_breaks_a_line, value)):
+            raise ValueError(self.what)
+        return str(value)
+
+
+@dataclass(frozen=True)
+class YesNo:
+    """Accepts true and false, and nothing that only looks like them."""
+
+    what: str
+
+    def __call__(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError(self.what)
+        return value
+
+
+@dataclass(frozen=True)
+class Either:
+    """Accepts what one of several checks accepts."""
+
+    what: str
+    checks: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self, value: Any) -> Any:
+        for check in self.checks:
+            try:
+                return check(value)
+            except ValueError:
+                continue
+        raise ValueError(self.what)
+
+
+def _breaks_a_line(char: str) -> bool:
+    """Control characters, line separators, and what cannot be written as UTF-8."""
+    return unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs")
+
+
+def _units(table: dict[str, Decimal]) -> tuple[tuple[str, Decimal], ...]:
+    return tuple(table.items())
+
+
+_TIME = 'a time such as 0.02 or "20 ms"'
+_LINE = Text("a line of text, not blank")
+_INTEGER = Number("a whole number", -(2**53), 2**53, whole=True)
+_FINITE = Number("a number")
+
+Probability = Annotated[float, BeforeValidator(Number("a probability lies between 0 and 1", 0, 1))]
+Share = Annotated[
+    float,
+    BeforeValidator(Number("a share lies strictly between 0 and 1", 0, 1, open_low=True, open_high=True)),
+]
+Positive = Annotated[float, BeforeValidator(Number("a number above 0", 0, open_low=True))]
+NonNegative = Annotated[float, BeforeValidator(Number("a number of at least 0", 0))]
+Count = Annotated[int, BeforeValidator(Number("a whole number of at least 1", 1, 2**53, whole=True))]
+Whole = Annotated[int, BeforeValidator(Number("a whole number of at least 0", 0, 2**53, whole=True))]
+Seconds = Annotated[float, BeforeValidator(Number(f"{_TIME}, at least 0", 0, 1e12, units=_units(SECONDS)))]
+PositiveSeconds = Annotated[
+    float, BeforeValidator(Number(f"{_TIME}, above 0", 0, 1e12, open_low=True, units=_units(SECONDS)))
+]
+Bandwidth = Annotated[
+    float,
+    BeforeValidator(
+        Number('a bit rate such as 1e7 or "10 Mbit/s", above 0', 0, open_low=True, units=_units(BITS_PER_SECOND))
+    ),
+]
+Size = Annotated[
+    int,
+    BeforeValidator(
+        Number('a size in whole bytes such as 65536 or "64 KiB"', 1, 2**53, whole=True, units=_units(BYTES))
+    ),
+]
+Name = Annotated[str, BeforeValidator(_LINE)]
+Column = Annotated[
+    str | int, BeforeValidator(Either("a column's name, or its index as a whole number", (_LINE, _INTEGER)))
+]
+Label = Annotated[str | int | float, BeforeValidator(Either("a text or a number", (_LINE, _INTEGER, _FINITE)))]
+Switch = Annotated[bool, BeforeValidator(YesNo("true or false"))]

@@ -1,0 +1,157 @@
+"""What may stand at each place of a scenario file, read off the models.
+
+Sentences, overrides and the reference ask here, so that a new section, field or kind needs no edit in any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator
+from pydantic.fields import FieldInfo
+
+from simnet.parts.part import OneOf, WordOf, tag_of
+
+Table = type[BaseModel]
+Path = tuple[str | int, ...]
+
+_PLAIN_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """What one place accepts: tables told apart by a tag, a list, one of some words, or what its checks let through."""
+
+    tables: tuple[Table, ...] = ()
+    tag: str | None = None
+    choices: tuple[str, ...] = ()
+    item: Place | None = None
+    length: int | None = None
+    plain: tuple[type, ...] = ()
+    checks: tuple[Callable[[Any], Any], ...] = ()
+    default: Any = None
+
+    @property
+    def what(self) -> str:
+        """What would be right here, in words."""
+        for check in self.checks:
+            if words := getattr(check, "what", None):
+                return str(words)
+        if self.tables:
+            return f"a table whose {self.tag} is one of {', '.join(self.kinds)}" if self.tag else "a table"
+        if self.choices:
+            words = ", ".join(self.choices)
+            return f"choose one of {words}" if len(self.choices) > 1 else f"only {words} is possible"
+        if self.item is not None:
+            if self.item.tables:
+                return "a list of tables"
+            return (
+                f"a list of {self.length}, each {self.item.what}"
+                if self.length
+                else f"a list, each entry {self.item.what}"
+            )
+        return " or ".join(_PLAIN_WORDS[kind] for kind in self.plain)
+
+    @property
+    def kinds(self) -> dict[str, Table]:
+        """The tables by their tags."""
+        return {kind_of(table, self.tag): table for table in self.tables} if self.tag else {}
+
+    def field(self, name: str) -> Place | None:
+        """The place of a field, in the first table that has it."""
+        for table in self.tables:
+            if name in fields(table):
+                return place(fields(table)[name])
+        return None
+
+    def spelled_out(self, value: Any) -> Any:
+        """A shorthand (`loss = 0.05`) as the table that it stands for; anything else as it is."""
+        if self.tables and not isinstance(value, dict):
+            for check in self.checks:
+                value = check(value)
+        return value
+
+
+def fields(table: Table) -> dict[str, FieldInfo]:
+    """The fields of a table by their names in the file."""
+    return {info.alias or name: info for name, info in table.model_fields.items()}
+
+
+def kind_of(table: Table, tag: str) -> str:
+    """The value of the tag that means this table."""
+    return str(get_args(table.model_fields[tag].annotation)[0])
+
+
+def place(info: FieldInfo) -> Place:
+    """The place of one field."""
+    default = None if info.is_required() else info.get_default(call_default_factory=True)
+    return replace(_place(info.annotation, (info, *info.metadata)), default=default)
+
+
+def locate(root: Table, loc: Iterable[str | int]) -> tuple[Path, Place | None]:
+    """Follow pydantic's `loc`: the path as in the file, and the place there; no place for an unknown field.
+
+    Pydantic also lists the tags of unions and the names of Python types, which are no part of the path.
+    """
+    path: Path = ()
+    here: Place | None = Place(tables=(root,))
+    for part in loc:
+        if here is None:
+            break
+        if len(here.tables) > 1:
+            here = replace(here, tables=(here.kinds[str(part)],))
+        elif here.tables:
+            path, here = (*path, part), here.field(str(part))
+        elif here.item is not None and isinstance(part, int):
+            path, here = (*path, part), here.item
+    return path, here
+
+
+def walk(root: Table, at: Path = ()) -> Iterator[tuple[Path, str | None, Table]]:
+    """Every table that a file may hold: its path, its kind where there are several, and its model."""
+    yield from _walk(Place(tables=(root,)), at)
+
+
+def _walk(here: Place, at: Path) -> Iterator[tuple[Path, str | None, Table]]:
+    if here.item is not None:
+        yield from _walk(here.item, (*at, 0))
+    for table in here.tables:
+        yield at, kind_of(table, here.tag) if here.tag else None, table
+        for name, info in fields(table).items():
+            yield from _walk(place(info), (*at, name))
+
+
+def _place(annotation: Any, metadata: tuple[Any, ...]) -> Place:
+    checks: tuple[Any, ...] = tuple(found.func for found in metadata if isinstance(found, BeforeValidator))
+    tags = [found.discriminator for found in metadata if isinstance(found, FieldInfo) and found.discriminator]
+    origin, inside = get_origin(annotation), get_args(annotation)
+    for found in metadata:
+        if isinstance(found, OneOf):
+            short = () if found.short is None else (found.short,)
+            return Place(tables=tuple(found.parts.values()), tag=found.tag, checks=(*short, *checks))
+        if isinstance(found, WordOf):
+            return Place(choices=tuple(found.words), checks=checks)
+    if origin is Annotated:
+        return _place(inside[0], (*annotation.__metadata__, *metadata))
+    if origin is Literal:
+        return Place(choices=tuple(map(str, inside)), checks=checks)
+    if origin in (list, tuple):
+        fixed = origin is tuple and inside[-1] is not Ellipsis
+        return Place(item=_place(inside[0], ()), length=len(inside) if fixed else None, checks=checks)
+    if origin in (Union, UnionType):
+        members = [member for member in inside if member is not NoneType]
+        if len(members) == 1:
+            return _place(members[0], metadata)
+        parts = [_place(member, ()) for member in members]
+        return Place(
+            tables=tuple(table for part in parts for table in part.tables),
+            tag=str(tags[0]) if tags else None,
+            plain=tuple(kind for part in parts for kind in part.plain),
+            checks=checks,
+        )
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return Place(tables=(annotation,), tag=(tag_of(annotation) or (None,))[0], checks=checks)
+    return Place(plain=(annotation,), checks=checks)

@@ -1,0 +1,108 @@
+"""From a study to its runs: every scenario resolved, checked and keyed before the first one starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from simnet.errors import ScenarioError
+from simnet.scenario import Scenario
+from simnet.scenario.schema import Place, fields
+from simnet.scenario.toml import shown
+from simnet.study.keys import Keyring
+from simnet.study.spec import Settings, Study
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run of a study."""
+
+    number: int
+    key: str
+    seed: int
+    settings: Settings
+    """The varied fields; None where the method or kind has no such field."""
+    scenario: Scenario
+
+
+def plan(study: Study) -> list[Planned]:
+    """All runs in the order of the file, the seeds of one setting beside each other."""
+    keyring = Keyring()
+    varied = study.fields
+    runs: list[Planned] = []
+    known: dict[str, Planned] = {}
+    for settings in _combinations(study):
+        scenario = resolve(study.base, settings)
+        shown_settings = {field: settings.get(field, _value(scenario, field)) for field in varied}
+        for seed in study.seeds:
+            seeded = scenario.model_copy(update={"seed": seed})
+            run = Planned(len(runs), keyring.key(seeded), seed, shown_settings, seeded)
+            twin = known.setdefault(run.key, run)
+            if twin is not run:
+                raise ScenarioError(
+                    f"two runs of the study are the same: {described(settings)}, and {described(twin.settings)}"
+                )
+            runs.append(run)
+    return runs
+
+
+def _combinations(study: Study) -> Iterator[Settings]:
+    for chosen in product(*study.axes):
+        yield {field: value for settings in chosen for field, value in settings.items()}
+
+
+def resolve(base: Scenario, settings: Settings) -> Scenario:
+    """The base with some fields set.
+
+    Another method or kind keeps the fields of the base that it has and drops the others, as `Scenario.with_method`
+    does.
+    """
+    changes: Settings = {}
+    for field, value in settings.items():
+        table, _, last = field.rpartition(".")
+        place = _place(table)
+        if place is not None and last == place.tag and isinstance(value, str) and value in place.kinds:
+            kept = {name: each for name, each in _table(base, table).items() if name in fields(place.kinds[value])}
+            changes[table] = kept | {last: value}
+        else:
+            changes[field] = value
+    try:
+        return base.with_(**dict(sorted(changes.items(), key=lambda change: change[0].count("."))))
+    except ScenarioError as error:
+        raise ScenarioError(f"{error} (in the run with {described(settings)})") from None
+
+
+def described(settings: Settings) -> str:
+    """Settings in words for a sentence."""
+    return ", ".join(f"{field} = {shown(value)}" for field, value in settings.items()) or "nothing changed"
+
+
+def _place(path: str) -> Place | None:
+    """What a dotted path leads to; None for a path that leads nowhere."""
+    here: Place | None = Place(tables=(Scenario,))
+    for part in path.split(".") if path else ():
+        here = None if here is None else here.item or here.field(part)
+    return here
+
+
+def _table(base: Scenario, path: str) -> Mapping[str, Any]:
+    """What the base says in a table."""
+    found = _inside(base.content(), path)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _value(scenario: Scenario, field: str) -> Any:
+    return _inside(scenario.resolved(), field)
+
+
+def _inside(content: Any, path: str) -> Any:
+    for part in path.split("."):
+        if isinstance(content, list) and part.isdecimal() and int(part) < len(content):
+            content = content[int(part)]
+        elif isinstance(content, Mapping):
+            content = content.get(part)
+        else:
+            return None
+    return content

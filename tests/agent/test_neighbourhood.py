@@ -1,0 +1,115 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.network.codec import Partial
+
+START = (np.zeros(1),)
+
+
+def value(x: float) -> tuple[np.ndarray]:
+    return (np.array([x]),)
+
+
+def known(neighbourhood: Neighbourhood) -> list[tuple[int, int, float]]:
+    return [(k.peer, k.round, float(k.parts[0][0])) for k in neighbourhood.known]
+
+
+def test_before_anything_is_heard_everyone_is_at_the_common_start():
+    assert known(Neighbourhood([4, 7], START, aligned=False)) == [(4, 0, 0.0), (7, 0, 0.0)]
+
+
+def test_a_late_value_is_used_when_it_is_newer_and_ignored_when_it_is_older():
+    around = Neighbourhood([1], START, aligned=False)
+    around.enter(5)
+    around.hear(1, 3, value(3))
+    around.hear(1, 2, value(2))
+    assert known(around) == [(1, 3, 3.0)]
+    around.hear(1, 4, value(4))
+    assert known(around) == [(1, 4, 4.0)]
+
+
+def test_a_notice_is_news_but_leaves_the_old_value():
+    around = Neighbourhood([1], START, aligned=True)
+    around.hear(1, 1, None)
+    assert around.missing(1) == 0
+    assert known(around) == [(1, 0, 0.0)]
+
+
+def test_in_lock_step_a_value_of_a_later_round_waits():
+    around = Neighbourhood([1], START, aligned=True)
+    around.enter(1)
+    around.hear(1, 2, value(2))
+    assert known(around) == [(1, 0, 0.0)]
+    around.enter(2)
+    assert known(around) == [(1, 2, 2.0)]
+
+
+def test_without_lock_step_the_newest_value_counts_at_once():
+    around = Neighbourhood([1], START, aligned=False)
+    around.enter(1)
+    around.hear(1, 2, value(2))
+    assert known(around) == [(1, 2, 2.0)]
+
+
+@pytest.mark.parametrize("aligned", [True, False])
+def test_entries_that_a_value_does_not_tell_stay_as_they_were(aligned):
+    around = Neighbourhood([1], (np.zeros(3),), aligned=aligned)
+    around.enter(1)
+    around.hear(1, 1, Partial((np.array([1.0, np.nan, np.nan]), np.array([5.0, np.nan, np.nan]), np.array([9.0]))))
+    parts = around.of(1).parts
+    assert [part.tolist() for part in parts] == [[1.0, 0.0, 0.0], [5.0, 0.0, 0.0], [9.0]]
+    around.enter(2)
+    around.hear(1, 2, Partial((np.array([np.nan, 2.0, np.nan]), np.array([np.nan, 6.0, np.nan]))))
+    assert [part.tolist() for part in around.of(1).parts] == [[1.0, 2.0, 0.0], [5.0, 6.0, 0.0]]
+
+
+def test_in_lock_step_entries_that_came_too_early_do_not_show_in_the_rounds_before():
+    around = Neighbourhood([1], (np.zeros(2),), aligned=True)
+    around.enter(1)
+    around.hear(1, 2, Partial((np.array([np.nan, 2.0]),)))
+    around.hear(1, 1, Partial((np.array([1.0, np.nan]),)))
+    assert around.of(1).parts[0].tolist() == [1.0, 0.0]
+    around.enter(2)
+    assert around.of(1).parts[0].tolist() == [1.0, 2.0]
+
+
+@given(st.lists(st.tuples(st.integers(1, 8), st.booleans()), max_size=30), st.booleans())
+def test_the_known_value_is_the_newest_that_may_be_used(arrivals, aligned):
+    around = Neighbourhood([0], START, aligned=aligned)
+    heard = {0}
+    for now in range(1, 9):
+        around.enter(now)
+        for round, is_value in arrivals[now::8]:
+            around.hear(0, round, value(round) if is_value else None)
+            if is_value:
+                heard.add(round)
+        usable = {round for round in heard if not aligned or round <= now}
+        assert known(around) == [(0, max(usable), float(max(usable)))]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 8), st.booleans()), max_size=30), st.booleans())
+def test_mail_that_lies_until_somebody_asks_says_what_it_would_have_said_at_once(arrivals, aligned):
+    at_once, later = (Neighbourhood([0, 1, 2], START, aligned=aligned) for _ in range(2))
+    for now in range(1, 9):
+        for around in (at_once, later):
+            around.enter(now)
+        for peer, round, is_value in arrivals[now::8]:
+            parts = value(10 * peer + round) if is_value else None
+            at_once.hear(peer, round, parts)
+            later.mail.append(SimpleNamespace(sender=peer, round=round, parts=parts))
+        if now % 3 == 0:
+            assert known(later) == known(at_once)
+        if now % 3 == 1:
+            assert [later.missing(round) for round in range(9)] == [at_once.missing(round) for round in range(9)]
+        if now % 4 == 0:
+            assert [unread(each) for each in later.read()] == [unread(each) for each in at_once.read()]
+    assert later.of(1).round == at_once.of(1).round
+
+
+def unread(last) -> list[int]:
+    return [each.round for each in last.unread(0)]

@@ -1,0 +1,117 @@
+"""Pacing seen from the log: when rounds end, and what is fresh then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simnet.network.latency import Uniform
+from tests.sim.small import TICKS, found, lawful, scenario
+
+
+def ends(result) -> dict[int, list[float]]:
+    times: dict[int, list[float]] = {}
+    for t, event in found(result, "dual.updated"):
+        times.setdefault(event.agent, []).append(t)
+    return times
+
+
+def test_agents_that_never_wait_work_one_round_after_another():
+    result = lawful(**{"network.pacing": "free", "network.link.latency": 0.05})
+    for times in ends(result).values():
+        np.testing.assert_allclose(times, 0.02 * np.arange(1, 13))
+    # A message takes two and a half rounds, so the newest value known is two or three rounds old.
+    used = [event.staleness for _, event in found(result, "value.used") if event.round > 4]
+    assert set(used) <= {2, 3}
+
+
+def test_every_clock_has_its_own_rate_and_every_tick_its_own_delay():
+    result = lawful(**{"network.pacing": TICKS | {"skew": 0.1, "jitter": 0.01}})
+    periods = {}
+    for agent, times in ends(result).items():
+        gaps = np.diff(times)
+        periods[agent] = np.mean(gaps)
+        assert all(0.1 * 0.9 - 0.01 <= gap <= 0.1 * 1.1 + 0.01 for gap in gaps)
+        assert np.ptp(gaps) > 1e-4, "ticks are not equally late"
+    assert np.ptp(list(periods.values())) > 0.005, "clocks do not run alike"
+
+
+def test_skew_and_jitter_change_no_other_draw():
+    plain, skewed = (
+        lawful(**{"network.pacing": pacing, "network.link.loss": 0.3})
+        for pacing in (TICKS, TICKS | {"skew": 0.1, "jitter": 0.01})
+    )
+    lost = [sorted((e.agent, e.peer, e.round) for _, e in found(each, "message.lost")) for each in (plain, skewed)]
+    assert lost[0] == lost[1]
+
+
+@pytest.mark.parametrize("quorum", [1 / 3, 2 / 3, 1.0])
+def test_a_quorum_of_neighbours_is_fresh_when_a_round_ends(quorum):
+    rule = {"kind": "quorum", "quorum": quorum, "max_staleness": 4, "patience": 100}
+    result = lawful(
+        **{"network.pacing": rule, "network.link.latency": {"kind": "lognormal", "median": 0.05, "sigma": 1}}
+    )
+    fresh, oldest = Counter(), Counter()
+    for _, event in found(result, "value.used"):
+        fresh[event.agent, event.round] += event.staleness == 0
+        oldest[event.agent, event.round] = max(oldest[event.agent, event.round], event.staleness)
+    assert min(fresh.values()) >= round(3 * quorum)
+    assert max(oldest.values()) <= 4
+    assert not found(result, "round.timeout")
+
+
+def test_patience_ends_a_wait_for_a_quorum_that_does_not_come():
+    rule = {"kind": "quorum", "quorum": 1.0, "max_staleness": 0, "patience": 0.5}
+    result = lawful(**{"network.pacing": rule, "network.link.loss": 1.0})
+    assert len(found(result, "round.timeout")) == 6 * 12
+    assert result.summary["time"]["simulated"] == pytest.approx(12 * 0.52)
+
+
+def test_a_slow_agent_falls_behind_and_nobody_minds():
+    result = lawful(
+        **{"network.pacing": TICKS, "fault": [{"kind": "straggler", "agent": 0, "factor": 20, "at": 0}]},
+    )
+    last = {agent: times[-1] for agent, times in ends(result).items()}
+    assert last[0] > 4 * last[1]
+    assert [row["rounds"] for row in result.agents] == [12] * 6
+
+
+@pytest.mark.parametrize("p", [0.2, 0.5])
+def test_staleness_under_deadlines_and_loss_is_geometric(p):
+    """A value is k rounds old if the last k messages were lost and the one before was not: P = (1 − p) p^k."""
+    result = lawful(rounds=400, **{"network.pacing": TICKS, "network.link.loss": p})
+    # Every 12th round of a link: nearly independent observations.
+    seen = Counter(min(e.staleness, 5) for _, e in found(result, "value.used") if e.round % 12 == 0)
+    total = seen.total()
+    expected = [(1 - p) * p**k * total for k in range(5)] + [p**5 * total]
+    observed = [seen[k] for k in range(6)]
+    enough = [k for k in range(6) if expected[k] >= 5]
+    tail = enough[-1]
+    merged = ([*observed[:tail], sum(observed[tail:])], [*expected[:tail], sum(expected[tail:])])
+    assert stats.chisquare(*merged).pvalue > 0.001
+    assert result.summary["staleness"]["mean"] == pytest.approx(p / (1 - p), rel=0.1)
+
+
+def test_work_takes_as_long_as_its_gradients():
+    result = lawful(compute={"time": "10 ms", "per_gradient": "1 ms"})
+    started = {(e.agent, e.round): t for t, e in found(result, "round.started")}
+    for t, event in found(result, "solve.finished"):
+        assert t - started[event.agent, event.round] == pytest.approx(0.01 + 0.001 * event.gradients)
+
+
+def test_work_times_of_a_distribution_lie_where_it_lies():
+    result = lawful(**{"compute.time": {"kind": "uniform", "low": 0.01, "high": 0.03}, "network.pacing": "free"})
+    works = [gap for times in ends(result).values() for gap in np.diff([0.0, *times])]
+    assert 0.01 <= min(works) < max(works) <= 0.03
+    assert np.mean(works) == pytest.approx(Uniform(0.01, 0.03).expectation, rel=0.1)
+
+
+def test_rounds_of_one_agent_never_overlap():
+    result = lawful(**{"network.pacing": TICKS | {"jitter": 0.05}, "compute.time": 0.15})
+    for times in ends(result).values():
+        assert all(later > earlier for earlier, later in pairwise(times))
+    assert scenario().rounds == len(times)

@@ -1,0 +1,261 @@
+"""dvp, pvp, m-admm and r-admm compute what plain loops compute, cost what they say, and converge without noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from simnet import Scenario, run, world
+from simnet.errors import ScenarioError
+from simnet.privacy.ledger import account
+from simnet.record.events import PrivacySpent, ReleaseMade, SolveFinished
+from simnet.record.rounding import unpack
+from simnet.streams import Streams
+from tests.methods import straight_line
+
+ROUNDS, AGENTS, FEATURES = 12, 6, 8
+LOSSES = {"logistic": straight_line.logistic, "smoothed-hinge": straight_line.smoothed_hinge}
+
+
+def scenario(name: str, **changes: object) -> Scenario:
+    base = Scenario.of(
+        {
+            "seed": 7,
+            "rounds": ROUNDS,
+            "data": {
+                "source": "synthetic",
+                "rows": 3000,
+                "features": FEATURES,
+                "partition": "uneven",
+                "concentration": 20,
+            },
+            "topology": {"kind": "random", "agents": AGENTS, "mean_degree": 3},
+            "algorithm": {"name": name, "eta": 0.05, "tolerance": 1e-12, "regulariser": 1e-3},
+            "privacy": {"epsilon": 2.0},
+        }
+    )
+    return base.with_(**changes)
+
+
+def models(result, rounds=ROUNDS) -> np.ndarray:
+    """Every round's models as the network saw them."""
+    found = np.full((rounds, AGENTS, FEATURES), np.nan)
+    for _, _, event in result.events:
+        if isinstance(event, ReleaseMade):
+            found[event.round - 1, event.agent] = unpack(event.value)
+    return found
+
+
+class Setting:
+    """The parts, neighbours and noise draws that both sides share."""
+
+    def __init__(self, chosen: Scenario) -> None:
+        built = world.build(chosen)
+        self.schedules = built.budgeting.plans
+        self.parts = [(np.asarray(part.X), part.y) for part in built.learning.parts]
+        self.neighbours = [sorted(built.graph[agent]) for agent in range(AGENTS)]
+        rounds = len(self.schedules[0].rounds)
+        self.n, self.b2 = np.zeros((2, rounds, AGENTS, FEATURES))
+        for agent, schedule in enumerate(self.schedules):
+            rng = Streams(7).generator("noise", agent)
+            for k, plan in enumerate(schedule.rounds):
+                if schedule.noise == "gamma":
+                    norm = rng.gamma(FEATURES, 1 / plan.scale)
+                    direction = rng.standard_normal(FEATURES)
+                    self.n[k, agent] = direction * (norm / np.linalg.norm(direction))
+                else:
+                    self.n[k, agent] = rng.normal(0, plan.scale, FEATURES)
+                self.b2[k, agent] = rng.normal(0, plan.output_sigma, FEATURES)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("noise", ["gamma", "gaussian"])
+def test_dvp_is_dual_variable_perturbation(loss, noise):
+    chosen = scenario(
+        "dvp",
+        **{"algorithm.loss": loss, "algorithm.noise": noise, "algorithm.loss_weight": 2.0, "privacy.epsilon": 5.0},
+    )
+    setting = Setting(chosen)
+    plain = straight_line.m_admm(
+        *(
+            setting.parts,
+            setting.neighbours,
+            ROUNDS,
+            np.full((ROUNDS, AGENTS), 0.05),
+            0.05,
+            1e-3,
+            setting.n,
+            setting.b2,
+        ),
+        weight=2.0,
+        loss=LOSSES[loss],
+    )
+    np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("calibration", ["proven", "paper"])
+def test_m_admm_has_a_growing_penalty_of_its_own_for_each_agent(calibration):
+    first, growth = [0.05, 0.06, 0.07, 0.05, 0.08, 0.06], [1.0, 1.1, 1.05, 1.2, 1.0, 1.01]
+    fields = {"agent_eta": first, "agent_growth": growth, "dual_step": 0.04, "noise_growth": 1.1}
+    chosen = scenario("m-admm", **{f"algorithm.{name}": value for name, value in fields.items()})
+    chosen = chosen.with_(**{"privacy.calibration": calibration})
+    setting = Setting(chosen)
+    eta = np.array(first) * np.array(growth) ** np.arange(ROUNDS)[:, None]
+    plain = straight_line.m_admm(setting.parts, setting.neighbours, ROUNDS, eta, 0.04, 1e-3, setting.n, setting.b2)
+    np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-9)
+
+
+def test_m_admm_has_a_changing_dual_step_of_its_own_for_each_agent():
+    first, growth = [0.04, 0.03, 0.05, 0.02, 0.04, 0.05], [1.0, 0.9, 1.1, 1.05, 0.95, 1.02]
+    fields = {"agent_dual_step": first, "agent_dual_growth": growth, "penalty_growth": 1.1}
+    chosen = scenario("m-admm", **{f"algorithm.{name}": value for name, value in fields.items()})
+    setting = Setting(chosen)
+    grown = np.arange(ROUNDS)[:, None]
+    eta = np.broadcast_to(0.05 * 1.1**grown, (ROUNDS, AGENTS))
+    steps = np.array(first) * np.array(growth) ** grown
+    plain = straight_line.m_admm(setting.parts, setting.neighbours, ROUNDS, eta, steps, 1e-3, setting.n, setting.b2)
+    np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("calibration", ["proven", "paper"])
+def test_the_dual_step_changes_neither_the_noise_nor_its_price(calibration):
+    """λ_i is computed from what was released, so the mechanism of a round does not contain it."""
+    steps = {"algorithm.dual_step": 0.03, "algorithm.dual_growth": 1.02, "algorithm.agent_dual_step": [0.02] * AGENTS}
+    plain = scenario("m-admm", **{"privacy.calibration": calibration})
+    assert world.build(plain.with_(**steps)).budgeting.plans == world.build(plain).budgeting.plans
+
+
+@pytest.mark.parametrize("differ", [False, True])
+def test_dual_steps_that_change_alike_lead_to_the_optimum_and_different_ones_to_a_weighted_one(differ):
+    """Σ λ_i/θ_i stays 0 and −2λ_i = ∇f_i in the end, so Σ ∇f_i/θ_i = 0 at the model that all agree on."""
+    own = [0.09, 0.03, 0.06, 0.09, 0.04, 0.08]
+    steps = {"algorithm.agent_dual_step": own} if differ else {"algorithm.dual_growth": 0.999}
+    fields = {"algorithm.eta": 0.1, "algorithm.regulariser": 0.05, "algorithm.tolerance": 1e-10}
+    chosen = scenario("m-admm", **fields, **steps, rounds=600)
+    chosen = chosen.with_(**{"privacy.calibration": "none", "data.rows": 900})
+    parts = [(np.asarray(part.X), part.y) for part in world.build(chosen).learning.parts]
+    best = straight_line.optimum(parts, 0.05)
+    weighted = straight_line.optimum(parts, 0.05, 1 / np.array(own)) if differ else best
+    last = models(run(chosen), 600)[-1]
+    np.testing.assert_allclose(last, np.tile(weighted, (AGENTS, 1)), atol=1e-6)
+    assert np.linalg.norm(weighted - best) / np.linalg.norm(best) > (0.01 if differ else -1)
+
+
+@pytest.mark.parametrize("noise", ["gamma", "gaussian"])
+def test_pvp_perturbs_what_it_sends_and_goes_on_with_that_itself(noise):
+    chosen = scenario("pvp", **{"algorithm.noise": noise})
+    setting = Setting(chosen)
+    plain = straight_line.m_admm(
+        *(setting.parts, setting.neighbours, ROUNDS, np.full((ROUNDS, AGENTS), 0.05), 0.05, 1e-3, setting.n),
+        np.zeros_like(setting.n),
+        where="primal",
+    )
+    np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("calibration", ["proven", "paper", "none"])
+def test_r_admm_solves_in_odd_rounds_and_recycles_in_even_ones(loss, calibration):
+    fields = {"loss": loss, "gamma": 0.3, "penalty_growth": 1.05, "noise_growth": 0.9}
+    chosen = scenario("r-admm", **{f"algorithm.{name}": value for name, value in fields.items()})
+    chosen = chosen.with_(**{"privacy.calibration": calibration})
+    setting = Setting(chosen)
+    grown = 1.05 ** np.arange(ROUNDS)
+    plain = straight_line.r_admm(
+        *(setting.parts, setting.neighbours, ROUNDS, 0.05 * grown, 0.3 * grown, 1e-3, setting.n, setting.b2),
+        loss=LOSSES[loss],
+    )
+    np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-9)
+
+
+def test_even_rounds_of_r_admm_broadcast_but_cost_neither_privacy_nor_gradients():
+    spent, gradients = {0: 0, 1: 0}, {0: 0, 1: 0}
+    for _, _, event in run(scenario("r-admm")).events:
+        if isinstance(event, PrivacySpent):
+            assert (event.mechanism == "recycled") == (event.round % 2 == 0)
+            spent[event.round % 2] += 1
+        elif isinstance(event, SolveFinished):
+            gradients[event.round % 2] += event.gradients
+    assert spent == {0: AGENTS * ROUNDS // 2, 1: AGENTS * ROUNDS // 2}
+    assert gradients[0] == 0 < gradients[1]
+
+
+@pytest.mark.parametrize("name", ["dvp", "pvp", "m-admm", "r-admm"])
+@pytest.mark.parametrize("calibration", ["proven", "paper"])
+def test_a_whole_run_costs_what_was_asked_for_in_the_accounting_that_was_asked_for(name, calibration):
+    privacy = run(scenario(name, **{"privacy.calibration": calibration})).summary["privacy"]
+    asked = privacy["proven_epsilon" if calibration == "proven" else "claimed_epsilon"]
+    assert asked == pytest.approx(2.0, rel=1e-6)
+
+
+def test_the_claims_are_the_totals_of_the_papers_theorems():
+    """Theorem 4.1 of M-ADMM and Theorem IV.1 of R-ADMM, from a rate that the scenario names."""
+    rate, growth = 3.0, 1.02
+    for name in ("m-admm", "r-admm"):
+        chosen = scenario(name, **{"algorithm.noise_rate": rate, "algorithm.penalty_growth": growth})
+        built = world.build(chosen)
+        worst = 0.0
+        for standing in built.standings:
+            eta = 0.05 * growth ** np.arange(ROUNDS)
+            if name == "m-admm":
+                total = np.sum((1.4 * 0.25 + rate) / (eta * standing.degree * standing.rows))
+            else:
+                bend = 1.4 * 0.25 / (1e-3 + 2 * eta[::2] * standing.degree)
+                total = np.sum(2 / standing.rows * (bend + rate))
+            worst = max(worst, total)
+        privacy = run(chosen).summary["privacy"]
+        assert privacy["claimed_epsilon"] == pytest.approx(worst, rel=1e-9)
+        assert privacy["proven_epsilon"] is not None
+
+
+def test_noise_that_the_scenario_names_is_the_noise_that_is_drawn():
+    for name, field in (("dvp", "noise_rate"), ("pvp", "noise_rate")):
+        built = world.build(scenario(name, **{f"algorithm.{field}": 5.0, "algorithm.noise_growth": 1.5}))
+        assert [plan.scale for plan in built.budgeting.plans[0].rounds[:3]] == pytest.approx([5.0, 7.5, 11.25])
+    built = world.build(scenario("r-admm", **{"algorithm.noise": "gaussian", "algorithm.sigma": 0.2}))
+    assert {plan.scale for plan in built.budgeting.plans[0].rounds} == {0.2}
+    assert built.budgeting.limit == math.inf
+
+
+@pytest.mark.parametrize("name", ["dvp", "m-admm", "r-admm", "pvp", "pp-admm", "ipp-admm"])
+def test_without_noise_every_method_reaches_the_optimum_that_an_outside_solver_finds(name):
+    fields = {"eta": 0.1, "regulariser": 0.05, "tolerance": 1e-10}
+    if name == "ipp-admm":
+        fields |= {"max_releases": 300, "threshold": 0.0}
+    if name == "m-admm":
+        fields |= {"penalty_growth": 1.001, "dual_step": 0.09}
+    chosen = scenario(name, **{f"algorithm.{field}": value for field, value in fields.items()})
+    chosen = chosen.with_(rounds=300, **{"privacy.calibration": "none", "data.rows": 900})
+    result = run(chosen)
+    parts = [(np.asarray(part.X), part.y) for part in world.build(chosen).learning.parts]
+    best = straight_line.optimum(parts, 0.05)
+    assert result.summary["privacy"]["proven_epsilon"] is None
+    last = models(result, 300)
+    if name == "ipp-admm":  # it stops where nothing improves any more, which is near the optimum, not at it
+        kept = np.array([last[~np.isnan(last[:, agent, 0]), agent][-1] for agent in range(AGENTS)])
+        assert np.linalg.norm(kept - best) < 0.05 * np.linalg.norm(best) * math.sqrt(AGENTS)
+    else:
+        odd = last[-2] if name == "r-admm" else last[-1]
+        np.testing.assert_allclose(odd, np.tile(best, (AGENTS, 1)), atol=1e-6)
+
+
+def test_the_papers_privacy_theorems_are_refused_where_they_say_nothing():
+    with pytest.raises(ScenarioError, match="at least as large as the dual step"):
+        world.build(scenario("m-admm", **{"algorithm.dual_step": 0.1, "privacy.calibration": "paper"}))
+    growing = {"algorithm.dual_step": 0.04, "algorithm.dual_growth": 1.1, "privacy.calibration": "paper"}
+    with pytest.raises(ScenarioError, match=r"agent 0's penalty of round 4 is 0\.05, .* dual step 0\.05324"):
+        world.build(scenario("m-admm", **growing))
+    with pytest.raises(ScenarioError, match=r"algorithm\.agent_dual_step: 2 values for 6 agents"):
+        world.build(scenario("m-admm", **{"algorithm.agent_dual_step": [0.1, 0.2]}))
+    few = {"data.rows": 60, "data.train": 42, "algorithm.eta": 1e-3, "privacy.epsilon": 1e9}
+    for name in ("m-admm", "dvp", "r-admm"):
+        with pytest.raises(ScenarioError, match="too few rows"):
+            world.build(scenario(name, **few, **{"privacy.calibration": "paper"}))
+
+
+def test_equal_schedules_are_calibrated_once_and_charges_add_up_to_the_plan():
+    built = world.build(scenario("r-admm"))
+    totals = [account(schedule.charges, 1e-4).proven_epsilon for schedule in built.budgeting.plans]
+    assert totals == pytest.approx([2.0] * AGENTS, rel=1e-6)

@@ -1,0 +1,113 @@
+"""What breaks, and how a run goes on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simnet.sim.faults import alternating
+from tests.sim.small import TICKS, found, lawful, traffic
+
+PACES = ["ideal", "barrier", TICKS, "quorum", "free"]
+
+
+@pytest.mark.parametrize("pacing", PACES, ids=str)
+def test_an_agent_that_never_comes_back_stops_nobody(pacing):
+    result = lawful(**{"network.pacing": pacing, "fault": [{"kind": "crash", "agent": 4, "at": 0.15}]})
+    rounds = [row["rounds"] for row in result.agents]
+    assert rounds[4] < 12
+    assert rounds[:4] + rounds[5:] == [12] * 5
+    assert [row["round"] for row in result.rounds] == list(range(1, 13)), "every round is evaluated, with what there is"
+    assert traffic(result)["unreachable"] > 0
+
+
+@pytest.mark.parametrize("pacing", PACES, ids=str)
+@pytest.mark.parametrize("state", ["kept", "lost"])
+def test_an_agent_that_comes_back_finishes_its_rounds(pacing, state):
+    crash = {"kind": "crash", "agent": 2, "at": 0.09, "duration": 0.2, "state": state}
+    result = lawful(**{"network.pacing": pacing, "network.link.latency": 0.005, "fault": [crash]})
+    assert [row["rounds"] for row in result.agents] == [12] * 6
+    (began, _), (ended, _) = found(result, "fault.began")[0], found(result, "fault.ended")[0]
+    assert (began, ended) == pytest.approx((0.09, 0.29))
+    quiet = [e for t, e in found(result, "message.sent") if e.agent == 2 and began < t < ended]
+    assert quiet == []
+    heard = [e for t, e in found(result, "message.delivered") if e.agent == 2 and began < t < ended]
+    assert heard == []
+    assert bool([e for _, e in found(result, "message.sent") if e.carries == "request"]) == (state == "lost")
+
+
+def test_work_goes_on_where_a_crash_stopped_it():
+    crash = {"kind": "crash", "agent": 0, "at": 0.5, "duration": 3}
+    result = lawful(rounds=1, **{"compute.time": 1.0, "fault": [crash]})
+    assert {e.agent: t for t, e in found(result, "solve.finished")} == pytest.approx(
+        dict.fromkeys(range(1, 6), 1.0) | {0: 4.0}
+    )
+
+
+def test_messages_in_the_air_when_a_link_breaks_do_not_arrive():
+    fault = {"kind": "link-down", "link": [0, 1], "at": 0.05, "duration": 0.1}
+    changes = {"topology": {"kind": "ring", "agents": 4}, "network.link.latency": 0.04, "network.pacing": TICKS}
+    result = lawful(**changes, fault=[fault])
+    missed = [(t, e.agent, e.peer) for t, e in found(result, "message.unreachable")]
+    assert {frozenset(ends) for _, *ends in missed} == {frozenset((0, 1))}
+    # Round 1 is sent at 0.02 and in the air when the link goes; round 2 is sent at 0.12 into nothing.
+    assert sorted(t for t, *_ in missed) == pytest.approx([0.06, 0.06, 0.12, 0.12])
+
+
+def test_nothing_crosses_a_partition_and_everything_else_goes_on():
+    fault = {"kind": "partition", "agents": [0, 1, 2], "at": 0.25, "duration": 0.5}
+    result = lawful(**{"topology": {"kind": "complete", "agents": 6}, "network.pacing": TICKS, "fault": [fault]})
+    for t, e in found(result, "message.delivered"):
+        assert not 0.25 < t < 0.75 or (e.agent < 3) == (e.peer < 3)
+    assert all((e.agent < 3) != (e.peer < 3) for _, e in found(result, "message.unreachable"))
+    assert [e.agents for _, e in found(result, "fault.began")] == [[0, 1, 2]]
+
+
+def test_a_straggler_takes_its_factor_of_time_while_it_lasts():
+    fault = {"kind": "straggler", "agent": 3, "factor": 5, "at": 0.03, "duration": 0.3}
+    result = lawful(**{"network.pacing": "free", "fault": [fault]})
+    ends = [t for t, e in found(result, "dual.updated") if e.agent == 3]
+    np.testing.assert_allclose(np.diff([0.0, *ends]), [0.02] * 2 + [0.1] * 3 + [0.02] * 7)
+
+
+def test_churn_is_in_the_log_and_has_the_means_it_was_given():
+    churn = {"kind": "churn", "up": 0.2, "down": 0.05, "agents": [0, 1]}
+    result = lawful(rounds=40, **{"network.pacing": TICKS, "fault": [churn]})
+    down = {e.agent for _, e in found(result, "fault.began")}
+    assert down == {0, 1}
+    spans = [next(each) for each in [alternating(np.random.default_rng(0), 0.2, 0.05)] for _ in range(5000)]
+    lasting = [end - start for start, end in spans]
+    without = [start - end for (start, _), end in zip(spans[1:], [end for _, end in spans], strict=False)]
+    assert np.mean(lasting) == pytest.approx(0.05, rel=0.05)
+    assert np.mean(without) == pytest.approx(0.2, rel=0.05)
+
+
+def test_one_fault_changes_nothing_about_the_times_of_another():
+    churn = {"kind": "churn", "up": 0.2, "down": 0.05, "agents": [0]}
+    slow = {"kind": "straggler", "agent": 5, "every": 0.1, "duration": 0.1}
+    alone = lawful(**{"network.pacing": TICKS, "fault": [churn]})
+    both = lawful(**{"network.pacing": TICKS, "fault": [churn, slow]})
+    times = [[t for t, e in found(each, "fault.began") if e.fault == "crash"] for each in (alone, both)]
+    shared = min(map(len, times))
+    assert shared > 0
+    assert times[0][:shared] == times[1][:shared]
+
+
+def test_what_was_spent_before_a_crash_stays_spent():
+    crash = {"kind": "crash", "agent": 0, "at": 0.07, "duration": 0.1, "state": "lost"}
+    private = {"algorithm": {"name": "pp-admm", "eta": 0.05}, "privacy.epsilon": 50.0, "network.pacing": TICKS}
+    result = lawful(**private, fault=[crash])
+    row = result.agents[0]
+    spent = [e for _, e in found(result, "privacy.spent") if e.agent == 0]
+    assert row["releases"] == len(spent) >= 10
+    assert row["proven_epsilon"] <= 50.0 + 1e-9
+    assert row["proven_epsilon"] == pytest.approx(
+        result.agents[1]["proven_epsilon"] if row["releases"] == 12 else row["proven_epsilon"]
+    )
+
+
+def test_a_crash_in_the_middle_of_work_loses_the_round():
+    crash = {"kind": "crash", "agent": 0, "at": 0.01, "duration": 0.05, "state": "lost"}
+    result = lawful(fault=[crash])
+    skipped = [(e.agent, e.round, e.reason) for _, e in found(result, "broadcast.skipped")]
+    assert skipped == [(0, 1, "crash")]

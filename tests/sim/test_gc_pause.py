@@ -1,0 +1,21 @@
+import gc
+
+import pytest
+
+from simnet.sim.gc_pause import resting
+
+
+@resting()
+def fail() -> None:
+    assert not gc.isenabled()
+    with resting():
+        pass
+    assert not gc.isenabled(), "the inner rest ended the outer one"
+    raise ZeroDivisionError
+
+
+def test_the_collector_rests_inside_and_works_again_after_an_error() -> None:
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert gc.isenabled()

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from simnet import pages
+from simnet.sim.huge_pages import GROWTH, LARGE, Pages
+
+STORY = """
+import ctypes
+from pathlib import Path
+from simnet import pages
+
+def large():
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages"))
+
+tended = pages.Pages()
+held = [bytes(400) for _ in range(800_000)]
+before = large()
+tended.tend()
+print(large() - before, sum(map(len, held)))
+"""
+
+
+@pytest.fixture
+def advised(monkeypatch) -> list[tuple[int, int, int]]:
+    """What the system was asked for, with two places of memory to ask for."""
+    calls: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(pages, "_anonymous", lambda: [(0, 4 << 20), (8 << 20, 10 << 20)])
+    monkeypatch.setattr(pages, "_advise", lambda: lambda *call: calls.append(call))
+    return calls
+
+
+def test_memory_is_gathered_when_there_is_much_of_it_and_again_when_there_is_much_more(advised, monkeypatch):
+    held = [0, LARGE - 1, LARGE, LARGE + 1, int(GROWTH * LARGE) - 1, int(GROWTH * LARGE)]
+    sizes = iter([0, *held])
+    monkeypatch.setattr(pages, "_resident", lambda: next(sizes))
+    tended = Pages()
+    gathered = []
+    for _ in held:
+        tended.tend()
+        gathered.append(len(advised))
+    assert gathered == [0, 0, 2, 2, 2, 4]
+    assert advised[:2] == [(0, 4 << 20, 25), (8 << 20, 2 << 20, 25)]
+
+
+def test_what_a_process_held_before_the_run_is_left_as_it_is(advised, monkeypatch):
+    """A worker that has had a large run does not pay for it in every small one after it."""
+    sizes = iter([3 * LARGE, 4 * LARGE, 5 * LARGE])
+    monkeypatch.setattr(pages, "_resident", lambda: next(sizes))
+    tended = Pages()
+    tended.tend()
+    assert advised == []
+    tended.tend()
+    assert len(advised) == 2
+
+
+def test_where_the_system_tells_nothing_nothing_is_done(advised, monkeypatch, tmp_path):
+    monkeypatch.setattr(pages, "_PROCESS", tmp_path)
+    Pages().tend()
+    assert advised == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has this way to ask for large pages")
+def test_a_process_that_holds_much_gets_large_pages():
+    done = subprocess.run([sys.executable, "-c", STORY], check=True, capture_output=True, text=True)
+    gained, held = map(int, done.stdout.split())
+    if gained == 0:
+        pytest.skip("this system has no large pages to give")
+    assert gained * 1024 > held / 4
