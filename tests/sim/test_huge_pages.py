@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from simnet import pages
+from simnet.sim import huge_pages as pages
 from simnet.sim.huge_pages import GROWTH, LARGE, Pages
 
 STORY = """
 import ctypes
 from pathlib import Path
-from simnet import pages
+from simnet.sim import huge_pages as pages
 
 def large():
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
