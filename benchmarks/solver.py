@@ -22,11 +22,12 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.report import publish
 from simnet.learning.adult import adult
-from simnet.learning.losses import LOGISTIC, Vector
+from simnet.learning.losses import LOGISTIC
 from simnet.learning.objective import LocalObjective, Subproblem
 from simnet.learning.prepare import prepare
 from simnet.learning.solver import Solver
 from simnet.streams import Streams
+from simnet.vectors import Vector
 
 AGENTS, ROWS, ROUNDS = 5, 7000, 30
 REGULARISER, TOLERANCE = 1e-4, 1e-6

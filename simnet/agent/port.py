@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from simnet.methods.peer import Known, Parts, Peer, Proposal, Vector
+from simnet.methods.peer import Known, Parts, Peer, Proposal
 from simnet.record.events import Event
+from simnet.vectors import Vector
 
 
 def never() -> bool:

@@ -17,8 +17,8 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, ndtr, ndtri
 
 from simnet.errors import BudgetError
+from simnet.vectors import Vector
 
-Vector = npt.NDArray[np.float64]
 Table = npt.NDArray[np.float64]
 
 _THRESHOLDS = 200

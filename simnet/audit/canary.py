@@ -24,8 +24,8 @@ from simnet.errors import ScenarioError
 from simnet.learning.datasets import Dataset
 from simnet.learning.prepare import bound_rows
 from simnet.methods.dp_admm import HUB
-from simnet.methods.peer import Vector
 from simnet.scenario.algorithm import DpAdmm, IppAdmm, Pdml
+from simnet.vectors import Vector
 from simnet.world import Learning, World
 
 SINE = 0.3

@@ -18,7 +18,8 @@ from simnet.learning.objective import LocalObjective
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.dp_admm import HubPeer
 from simnet.methods.duals import Duals
-from simnet.methods.peer import Known, Parts, Proposal, Vector
+from simnet.methods.peer import Known, Parts, Proposal
+from simnet.vectors import Vector
 
 
 class Driver(AdmmPeer):

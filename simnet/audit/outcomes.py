@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from simnet.privacy.noise_plan import SvtPlan
-
-Vector = npt.NDArray[np.float64]
+from simnet.vectors import Vector
 
 _NODES = 400
 

@@ -30,10 +30,11 @@ from simnet.methods.dp_admm import HubPeer, LeafPeer
 from simnet.methods.ipp_admm import IppAdmmPeer
 from simnet.methods.m_admm import MAdmmPeer, PvpPeer, ScheduledPeer
 from simnet.methods.pdml import PdmlPeer
-from simnet.methods.peer import Peer, Vector, alone
+from simnet.methods.peer import Peer, alone
 from simnet.methods.pp_admm import PpAdmmPeer
 from simnet.methods.r_admm import RAdmmPeer
 from simnet.privacy.noise_plan import SvtPlan
+from simnet.vectors import Vector
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.methods.dp_admm import HUB, HubPeer
-from simnet.methods.peer import Known, Parts, Peer, Vector
+from simnet.methods.peer import Known, Parts, Peer
 from simnet.privacy.ledger import Charge
 from simnet.record import events
 from simnet.record.rounding import unpack
+from simnet.vectors import Vector
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from simnet.errors import DataError
 from simnet.learning.datasets import Matrix
-from simnet.learning.losses import Vector
 from simnet.learning.measure import Measurement, measure_together
 from simnet.learning.objective import LocalObjective, fold_labels
 from simnet.learning.stacks import Stacks
+from simnet.vectors import Vector
 
 Models = npt.NDArray[np.float64]
 """One agent's vector a row."""

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-Vector: TypeAlias = npt.NDArray[np.float64]
+from simnet.vectors import Vector
 
 HINGE_WIDTH = 0.5
 """h: the smoothed hinge is a parabola where |1 − z| <= h."""

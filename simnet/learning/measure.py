@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simnet.learning.losses import Vector
 from simnet.learning.objective import LocalObjective, Stack
 from simnet.learning.stacks import Stacks, batches, margins, stacked
+from simnet.vectors import Vector
 
 
 class Measurement(NamedTuple):

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from scipy.linalg.blas import dsymv, dsyr2
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from simnet.learning.losses import Vector
 from simnet.learning.objective import LocalObjective, Square, Stack
+from simnet.vectors import Vector
 
 _SAMPLE = 4  # rows a feature: a Hessian from so few costs two gradients on Adult, and BFGS makes up for the rest
 _MEMORY = 20  # pairs

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from simnet.errors import DataError
 from simnet.learning.datasets import Dataset, Matrix, compact
-from simnet.learning.losses import Loss, Vector
+from simnet.learning.losses import Loss
+from simnet.vectors import Vector
 
 Square: TypeAlias = npt.NDArray[np.float64]
 Stack: TypeAlias = npt.NDArray[np.float64]

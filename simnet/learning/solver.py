@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from simnet.errors import SimnetError
-from simnet.learning.losses import Vector
 from simnet.learning.metric import choose
 from simnet.learning.objective import LocalObjective
+from simnet.vectors import Vector
 
 PROGRESS = 0.9  # of the smallest norm so far; of the slope, in Wolfe's second condition
 POOR = 0.5  # a step that leaves more of the gradient than this is worth a new metric

@@ -17,8 +17,8 @@ from typing import cast
 
 import numpy as np
 
-from simnet.learning.losses import Vector
 from simnet.learning.objective import Kind, LocalObjective, Stack
+from simnet.vectors import Vector
 
 LEAST = 4
 """Agents; fewer are served faster one by one."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from simnet.errors import DataError
-from simnet.learning.losses import LOGISTIC, Loss, Vector
+from simnet.learning.losses import LOGISTIC, Loss
+from simnet.vectors import Vector
 
 
 def unbiased(loss: Loss, epsilon: float) -> Loss:

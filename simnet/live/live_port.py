@@ -24,11 +24,12 @@ from typing import Protocol
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages
 from simnet.errors import FrameError, LiveError
-from simnet.methods.peer import Known, Parts, Peer, Proposal, Vector, alone
+from simnet.methods.peer import Known, Parts, Peer, Proposal, alone
 from simnet.network import frame
 from simnet.network.payload import Writer
 from simnet.network.wire import Passage
 from simnet.record import events
+from simnet.vectors import Vector
 
 _BINDING = (events.PrivacySpent, events.SvtTested, events.ReleaseMade)
 """What a repeated round must repeat to the letter."""

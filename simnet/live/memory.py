@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from simnet.live import records
 from simnet.live.journal import Journal, Kind, read
-from simnet.methods.peer import Vector
 from simnet.record import events
+from simnet.vectors import Vector
 
 Seen = Mapping[int, tuple[int, int]]
 """What has come in from each neighbour, as its channel counts it."""

@@ -20,10 +20,11 @@ from simnet.live import agent_folder as folder
 from simnet.live import records
 from simnet.live.journal import Kind, read
 from simnet.live.records import Start, Timed
-from simnet.methods.peer import Vector, given
+from simnet.methods.peer import given
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.simulate import first_event, scoreboard
+from simnet.vectors import Vector
 from simnet.world import World
 
 _ARRIVALS = (events.MessageDelivered, events.MessageDuplicated)

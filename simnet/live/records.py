@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from simnet.live.journal import Kind, Record
-from simnet.methods.peer import Vector
 from simnet.record import events
 from simnet.record.lines import line, parse
+from simnet.vectors import Vector
 
 Timed = tuple[float, events.Event]
 

@@ -20,8 +20,9 @@ import numpy as np
 from simnet.learning.objective import LocalObjective
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.duals import Duals, NodeDuals, constant
-from simnet.methods.peer import Known, Parts, Proposal, Solving, Vector, Work, alone
+from simnet.methods.peer import Known, Parts, Proposal, Solving, Work, alone
 from simnet.privacy.ledger import Charge
+from simnet.vectors import Vector
 
 UNPROTECTED = Charge.of("bare-model", {})
 """A release without noise: no finite ε."""

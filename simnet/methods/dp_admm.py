@@ -27,9 +27,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from simnet.learning.objective import LocalObjective
-from simnet.methods.peer import Known, Parts, Proposal, Vector, given
+from simnet.methods.peer import Known, Parts, Proposal, given
 from simnet.methods.schedules import Schedule
 from simnet.privacy.noise import gaussian
+from simnet.vectors import Vector
 
 HUB = 0
 """The hub of a star."""

@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simnet.errors import SimnetError
-from simnet.methods.peer import Known, Parts, Vector, given
+from simnet.methods.peer import Known, Parts, given
 from simnet.methods.updates import Update, Updates
+from simnet.vectors import Vector
 
 Schedule = Callable[[int], float]
 """The dual step of each round, 0 where the duals rest; the same for all agents."""

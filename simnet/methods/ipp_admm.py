@@ -14,10 +14,11 @@ from __future__ import annotations
 from simnet.learning.measure import Measurement
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Duals
-from simnet.methods.peer import Proposal, Solving, Test, Vector, Work
+from simnet.methods.peer import Proposal, Solving, Test, Work
 from simnet.methods.pp_admm import Perturbation, PpAdmmPeer
 from simnet.privacy.ledger import Charge
 from simnet.privacy.sparse_vector import SparseVector
+from simnet.vectors import Vector
 
 
 class IppAdmmPeer(PpAdmmPeer):

@@ -17,9 +17,10 @@ import numpy as np
 from simnet.learning.objective import LocalObjective
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.duals import Duals
-from simnet.methods.peer import Proposal, Vector, Work
+from simnet.methods.peer import Proposal, Work
 from simnet.methods.schedules import Schedule
 from simnet.privacy.noise import gaussian
+from simnet.vectors import Vector
 
 
 class PdmlPeer(AdmmPeer):

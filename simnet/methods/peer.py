@@ -19,14 +19,12 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeGuard, TypeVar, overload
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from simnet.learning.measure import Measurement
 from simnet.learning.solver import Problem
 from simnet.privacy.ledger import Charge
+from simnet.vectors import Vector
 
-Vector = npt.NDArray[np.float64]
 Parts = tuple[Vector, ...]
 
 

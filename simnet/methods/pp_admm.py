@@ -18,8 +18,9 @@ import numpy as np
 from simnet.learning.objective import LocalObjective
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.duals import Duals
-from simnet.methods.peer import Proposal, Vector, Work
+from simnet.methods.peer import Proposal, Work
 from simnet.privacy.ledger import Charge
+from simnet.vectors import Vector
 
 
 @dataclass(frozen=True)

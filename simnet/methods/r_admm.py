@@ -22,9 +22,10 @@ import numpy as np
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Duals
 from simnet.methods.m_admm import ScheduledPeer
-from simnet.methods.peer import Known, Parts, Proposal, Vector, Work
+from simnet.methods.peer import Known, Parts, Proposal, Work
 from simnet.methods.schedules import Schedule
 from simnet.privacy.ledger import Charge
+from simnet.vectors import Vector
 
 RECYCLED = Charge.of("recycled", {})
 """An even round's release: a function of what was released before."""

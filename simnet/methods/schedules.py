@@ -16,7 +16,6 @@ from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.losses import LOSSES
 from simnet.methods.agent_size import Standing
 from simnet.methods.duals import Schedule as Steps
-from simnet.methods.peer import Vector
 from simnet.privacy import baselines
 from simnet.privacy.baselines import GammaMechanism, Noise, Round
 from simnet.privacy.ledger import Basis, Charge
@@ -26,6 +25,7 @@ from simnet.privacy.problem import LocalProblem
 from simnet.privacy.proven import OUTPUT_SHARE
 from simnet.scenario import Scenario
 from simnet.scenario.algorithm import Dvp, MAdmm, Pvp, RAdmm
+from simnet.vectors import Vector
 
 Scheduled = Dvp | Pvp | MAdmm | RAdmm
 

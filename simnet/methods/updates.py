@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.learning.stacks import stacked
-from simnet.methods.peer import Known, Vector
+from simnet.methods.peer import Known
+from simnet.vectors import Vector
 
 MOST = 256
 """Updates that wait at most: enough to share the cost of a call, few enough to stay in the cache."""

@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import FrameError, ScenarioError
-
-Vector = npt.NDArray[np.float64]
+from simnet.vectors import Vector
 
 MOST_PARTS = 255
 LONGEST = 2**24

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from simnet.errors import FrameError
-from simnet.network.codec import CODECS, LONGEST, Codec, Partial, Vector
+from simnet.network.codec import CODECS, LONGEST, Codec, Partial
 from simnet.streams import Streams
+from simnet.vectors import Vector
 
 Parts = tuple[Vector, ...]
 

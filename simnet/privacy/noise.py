@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from simnet.vectors import Vector
 
 
 def gaussian(rng: np.random.Generator, scale: float, dimension: int) -> Vector:

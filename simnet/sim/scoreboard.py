@@ -13,9 +13,10 @@ import numpy as np
 
 from simnet.learning.evaluation import Evaluator
 from simnet.learning.stacks import stacked
-from simnet.methods.peer import Vector, given
+from simnet.methods.peer import given
 from simnet.record.events import EvaluationDone
 from simnet.record.rounding import sig
+from simnet.vectors import Vector
 
 State = tuple[Vector, Callable[[], Vector]]
 """A model, and the dual for whoever asks."""

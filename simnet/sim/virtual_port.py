@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages, never
-from simnet.methods.peer import Known, Parts, Peer, Proposal, Vector
+from simnet.methods.peer import Known, Parts, Peer, Proposal
 from simnet.network import frame
 from simnet.network.inbox import Inbox
 from simnet.network.payload import Writer
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.flight import Carried
 from simnet.sim.sim_events import NEW_WORK, ROUND_END, Moment, Signal
+from simnet.vectors import Vector
 
 _VALUE, _NOTICE = frame.Kind.VALUE, frame.Kind.NOTICE
 

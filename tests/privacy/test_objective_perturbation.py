@@ -12,7 +12,8 @@ from scipy.special import logsumexp
 
 from simnet.privacy import curves
 from simnet.streams import Streams
-from tests.privacy.truth import Case, RowLoss, Vector, random_case, renyi_by_quadrature
+from simnet.vectors import Vector
+from tests.privacy.truth import Case, RowLoss, random_case, renyi_by_quadrature
 
 BOUNDS = [curves.objective, curves.objective_transport]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy.optimize import minimize
 
 from simnet.errors import BudgetError
 from simnet.privacy.problem import LocalProblem
 from simnet.streams import Streams
-
-Vector = npt.NDArray[np.float64]
+from simnet.vectors import Vector
 
 
 def margins(x: Vector, y: Vector, theta: Vector) -> Vector:

@@ -6,7 +6,6 @@ import itertools
 import math
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import stats
 from scipy.optimize import brentq
@@ -14,8 +13,7 @@ from scipy.optimize import brentq
 from simnet.privacy import curves
 from simnet.privacy.sparse_vector import SparseVector, split
 from simnet.streams import Streams
-
-Vector = npt.NDArray[np.float64]
+from simnet.vectors import Vector
 
 
 def outcomes(tests: int, cap: int) -> list[tuple[bool, ...]]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from simnet.vectors import Vector
 
 
 @dataclass(frozen=True)
