@@ -20,7 +20,6 @@ from simnet.live import agent_folder as folder
 from simnet.live import records
 from simnet.live.journal import Kind, read
 from simnet.live.records import Start, Timed
-from simnet.methods.peer import given
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.simulate import first_event, scoreboard
@@ -77,7 +76,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
         bus.emit(now, event)
         if isinstance(event, events.DualUpdated):
             theta, dual = accounts[event.agent].results[event.round]
-            for done in board.note(event.agent, event.round, theta, given(dual)):
+            for done in board.note(event.agent, event.round, theta, dual):
                 bus.emit(now, done)
     for agent, last in enumerate(board.last_round):
         if last < world.scenario.rounds:

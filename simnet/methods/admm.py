@@ -13,7 +13,7 @@ is the business of `simnet.methods.duals`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -46,9 +46,6 @@ class AdmmPeer:
     @property
     def dual(self) -> Vector:
         return self.duals.dual
-
-    def later(self) -> Callable[[], Vector]:
-        return self.duals.later()
 
     def initial(self) -> Parts:
         return (np.zeros(self.objective.features),)

@@ -22,7 +22,6 @@ from simnet.methods.plans import Budgeting
 from simnet.methods.pp_admm import Perturbation, PpAdmmPeer
 from simnet.methods.r_admm import RAdmmPeer
 from simnet.methods.schedules import Schedule, Scheduled, dual_steps, penalties
-from simnet.methods.updates import Updates
 from simnet.privacy.noise import in_ball
 from simnet.privacy.noise_plan import Plan
 from simnet.scenario import Scenario
@@ -41,24 +40,23 @@ def build_peers(
     if isinstance(scenario.algorithm, DpAdmm):
         return _star(scenario, scenario.algorithm, objectives, standings, budgeting, public)
     peers: list[Peer] = []
-    among = Updates()
     for agent, (objective, standing, plan) in enumerate(zip(objectives, standings, budgeting.plans, strict=True)):
         spec = scenario.algorithm
         if isinstance(spec, Admm):
-            duals = build_duals(spec, objective.features, standing.degree, constant(spec.eta), among)
+            duals = build_duals(spec, objective.features, standing.degree, constant(spec.eta))
             peers.append(
                 AdmmPeer(objective, degree=standing.degree, eta=spec.eta, tolerance=spec.tolerance, duals=duals)
             )
         elif isinstance(spec, Pdml):
             assert isinstance(plan, Schedule)
-            peers.append(_server(scenario, spec, agent, objective, standing, plan, len(objectives), among))
+            peers.append(_server(scenario, spec, agent, objective, standing, plan, len(objectives)))
         elif isinstance(plan, Schedule):
             assert isinstance(spec, Scheduled)
-            peers.append(_scheduled(scenario, spec, agent, objective, standing, plan, among))
+            peers.append(_scheduled(scenario, spec, agent, objective, standing, plan))
         else:
             assert isinstance(spec, PpAdmm)
             assert plan is not None
-            peers.append(_perturbed(scenario, spec, agent, objective, standing, plan, among))
+            peers.append(_perturbed(scenario, spec, agent, objective, standing, plan))
     return peers
 
 
@@ -69,11 +67,10 @@ def _perturbed(
     objective: LocalObjective,
     standing: Standing,
     plan: Plan,
-    among: Updates,
 ) -> Peer:
     streams = Streams(scenario.seed)
     noise = Perturbation(plan.sigma1, plan.sigma2, streams.generator("noise", agent), plan.release)
-    duals = build_duals(spec, objective.features, standing.degree, constant(spec.eta), among)
+    duals = build_duals(spec, objective.features, standing.degree, constant(spec.eta))
     if not isinstance(spec, IppAdmm):
         return PpAdmmPeer(
             objective,
@@ -106,11 +103,10 @@ def _scheduled(
     objective: LocalObjective,
     standing: Standing,
     plan: Schedule,
-    among: Updates,
 ) -> Peer:
     rng = Streams(scenario.seed).generator("noise", agent)
     etas = penalties(spec, agent, scenario.rounds)
-    duals = build_duals(spec, objective.features, standing.degree, dual_steps(spec, agent), among)
+    duals = build_duals(spec, objective.features, standing.degree, dual_steps(spec, agent))
     if isinstance(spec, RAdmm):
         gammas = [spec.gamma * spec.penalty_growth**t for t in range(scenario.rounds)]
         return RAdmmPeer(
@@ -134,7 +130,6 @@ def _server(
     standing: Standing,
     plan: Schedule,
     servers: int,
-    among: Updates,
 ) -> Peer:
     streams = Streams(scenario.seed)
     bound = 0.0 if scenario.privacy.calibration == "none" else spec.objective_bound
@@ -145,7 +140,7 @@ def _server(
         tilt=in_ball(streams.generator("objective", agent), bound, objective.features) / servers,
         schedule=plan,
         rng=streams.generator("noise", agent),
-        duals=build_duals(spec, objective.features, standing.degree, constant(spec.eta), among),
+        duals=build_duals(spec, objective.features, standing.degree, constant(spec.eta)),
     )
 
 
@@ -181,12 +176,10 @@ def _star(
     return peers
 
 
-def build_duals(
-    spec: Admm | PpAdmm | Scheduled | Pdml, features: int, degree: int, step: Steps, among: Updates | None = None
-) -> Duals:
+def build_duals(spec: Admm | PpAdmm | Scheduled | Pdml, features: int, degree: int, step: Steps) -> Duals:
     """One agent's duals, kept as the scenario says; `step` is the dual step of each round."""
     if spec.duals == "healing":
         return HealingDuals(features, degree, step, spec.heal_every)
     if spec.duals == "edge":
         return EdgeDuals(features, degree, spec.eta)
-    return NodeDuals(features, degree, step, among)
+    return NodeDuals(features, degree, step)

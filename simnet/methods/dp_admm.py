@@ -20,14 +20,14 @@ weighs them by their rows, steps, and sends the new model.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from simnet.learning.objective import LocalObjective
-from simnet.methods.peer import Known, Parts, Proposal, given
+from simnet.methods.peer import Known, Parts, Proposal
 from simnet.methods.schedules import Schedule
 from simnet.privacy.noise import gaussian
 from simnet.vectors import Vector
@@ -98,9 +98,6 @@ class StarPeer:
     def __init__(self, features: int) -> None:
         self.theta: Vector = np.zeros(features)
         self.dual: Vector = np.zeros(features)
-
-    def later(self) -> Callable[[], Vector]:
-        return given(self.dual)
 
     def initial(self) -> Parts:
         return (np.zeros_like(self.theta),)

@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simnet.errors import SimnetError
-from simnet.methods.peer import Known, Parts, given
-from simnet.methods.updates import Update, Updates
+from simnet.methods.peer import Known, Parts
 from simnet.vectors import Vector
 
 Schedule = Callable[[int], float]
@@ -44,10 +43,6 @@ class Duals(ABC):
     def dual(self) -> Vector:
         """λ_i."""
         return self._dual
-
-    def later(self) -> Callable[[], Vector]:
-        """The λ_i of now, for whoever need not know it yet."""
-        return given(self._dual)
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         """What round t's message carries beside the `model`, which is given as the neighbours decode it."""
@@ -79,36 +74,21 @@ class Duals(ABC):
 
 
 class NodeDuals(Duals):
-    """λ_i ← λ_i + (step/2) Σ_j (θ_i − θ_j), with what is known of the neighbours; computed `among` other updates."""
+    """λ_i ← λ_i + (step/2) Σ_j (θ_i − θ_j), with what is known of the neighbours."""
 
-    def __init__(self, features: int, degree: int, step: Schedule, among: Updates | None = None) -> None:
+    def __init__(self, features: int, degree: int, step: Schedule) -> None:
         super().__init__(features, degree)
         self._step = step
-        self._begin = (among or Updates()).begin
-        self._update: Update | None = None
-        """The last one, if no crash has come after it."""
         self._known_sum: Vector = np.zeros(features)
 
-    @property
-    def dual(self) -> Vector:
-        return self._dual if self._update is None else self._update.dual()
-
-    def later(self) -> Callable[[], Vector]:
-        return super().later() if self._update is None else self._update.dual
-
-    def forget(self) -> None:
-        if self._update is not None:
-            self._known_sum, self._update = self._update.known_sum(), None
-        super().forget()
-
     def linear(self, model: Vector, eta: float) -> Vector:
-        if self._update is not None and self._update.model is model:
-            return self._update.linear(eta)
-        known_sum = self._known_sum if self._update is None else self._update.known_sum()
-        return _linear(self.dual, self._degree * model + known_sum, eta)
+        return _linear(self._dual, self._degree * model + self._known_sum, eta)
 
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
-        self._update = self._begin(self.dual, model, self._degree, self._step(t), known)
+        self._known_sum = total = np.zeros_like(model)
+        for value in known:
+            total += value.parts[0]
+        self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)
 
 
 def _linear(dual: Vector, models: Vector, eta: float) -> Vector:

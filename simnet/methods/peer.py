@@ -15,7 +15,7 @@ neighbour something of its own (`simnet.methods.duals`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeGuard, TypeVar, overload
 
 import msgspec
@@ -95,11 +95,6 @@ def alone(work: Any) -> Any:
         return end.value
 
 
-def given(value: Vector) -> Callable[[], Vector]:
-    """What a `Peer.later` that has nothing to compute says."""
-    return lambda: value
-
-
 class Mortal(Protocol):
     """A peer that can lose its state in a crash and begin again."""
 
@@ -132,10 +127,6 @@ class Peer(Protocol):
     @property
     def dual(self) -> Vector:
         """The dual variable λ_i."""
-        ...
-
-    def later(self) -> Callable[[], Vector]:
-        """The dual variable of now, for whoever need not know it yet: it may have to be computed."""
         ...
 
     def initial(self) -> Parts:

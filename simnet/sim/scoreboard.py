@@ -7,19 +7,16 @@ An agent that is gone for good counts with its last state.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from simnet.learning.evaluation import Evaluator
 from simnet.learning.stacks import stacked
-from simnet.methods.peer import given
 from simnet.record.events import EvaluationDone
 from simnet.record.rounding import sig
 from simnet.vectors import Vector
 
-State = tuple[Vector, Callable[[], Vector]]
-"""A model, and the dual for whoever asks."""
+State = tuple[Vector, Vector]
+"""A model and its dual."""
 
 
 class Scoreboard:
@@ -31,11 +28,11 @@ class Scoreboard:
         self._rounds = rounds
         self._open: dict[int, dict[int, State]] = {}
         """By round and agent."""
-        self._last: list[State] = [(np.zeros(features), given(np.zeros(features)))] * agents
+        self._last: list[State] = [(np.zeros(features), np.zeros(features))] * agents
         self._gone: set[int] = set()
         self.last_round = [0] * agents
 
-    def note(self, agent: int, round: int, theta: Vector, dual: Callable[[], Vector]) -> list[EvaluationDone]:
+    def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> list[EvaluationDone]:
         """Record a state; the figures of the rounds that it was the last one missing of."""
         self._last[agent] = state = (theta, dual)
         self.last_round[agent] = round
@@ -64,7 +61,7 @@ class Scoreboard:
         return done
 
     def _figures(self, round: int, states: list[State]) -> EvaluationDone:
-        thetas, duals = stacked([theta for theta, _ in states]), stacked([dual() for _, dual in states])
+        thetas, duals = stacked([theta for theta, _ in states]), stacked([dual for _, dual in states])
         found = self._evaluator.evaluate(thetas, duals)
         last = round == self._rounds
         return EvaluationDone(

@@ -135,7 +135,7 @@ class VirtualPort:
         engine.bus.used(engine.env._now, self.agent, round, self.neighbours, ages(round, known))
 
     def finished(self, round: int, peer: Peer) -> None:
-        for done in self._engine.scoreboard.note(self.agent, round, peer.theta, peer.later()):
+        for done in self._engine.scoreboard.note(self.agent, round, peer.theta, peer.dual):
             self.emit(done)
             self._engine.pages.tend()
         if round == self._rounds:

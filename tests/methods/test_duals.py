@@ -254,3 +254,16 @@ def test_what_goes_with_a_model_stays_bounded_while_the_sum_grows():
         for i in RING:
             town.absorb(i, sent[i])
     assert sizes[-1] == pytest.approx(sizes[100], rel=0.01)
+
+
+def test_the_plain_duals_are_the_formula_of_the_papers():
+    rng = np.random.default_rng(3)
+    duals, dual = NodeDuals(FEATURES, 2, STEADY), np.zeros(FEATURES)
+    for t in (1, 2, 3):
+        mine, one, other = rng.normal(size=(3, FEATURES))
+        duals.absorb(t, mine, (mine,), [Known(0, t, (one,)), Known(1, t, (other,))])
+        dual = dual + ETA / 2 * ((mine - one) + (mine - other))
+        np.testing.assert_allclose(duals.dual, dual, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(
+            duals.linear(mine, ETA), 2 * dual - ETA * ((mine + one) + (mine + other)), rtol=1e-12, atol=1e-14
+        )
