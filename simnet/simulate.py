@@ -22,7 +22,7 @@ from simnet.methods.peer import Peer
 from simnet.methods.schedules import Schedule
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
-from simnet.record.folder import RunFolder, environment
+from simnet.record.folder import RunFolder
 from simnet.record.html import summary_html
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
@@ -103,7 +103,7 @@ def keep(
     with RunFolder(Path(out), scenario.name) as folder:
         metrics, digest, wall = record(scenario, folder.log, happen, progress=progress)
         summary = metrics.summary(digest, wall)
-        path = folder.commit(digest, scenario.to_toml(), metrics.rounds, metrics.agents, summary, environment(VERSION))
+        path = folder.commit(digest, scenario.to_toml(), metrics.rounds, metrics.agents, summary)
     return Result(scenario, summary, metrics.rounds, metrics.agents, path / "events.jsonl.zst", path)
 
 

@@ -14,10 +14,9 @@ from simnet.audit.bounds import Bound
 from simnet.audit.promise import Promise
 from simnet.audit.section import Audit
 from simnet.audit.trials import Trials
-from simnet.errors import SimnetError
+from simnet.record.atomic import AtomicFolder, refusing
 from simnet.record.folder import slug
 from simnet.record.formats import csv_text, json_text
-from simnet.record.partial import PartialFolder
 from simnet.scenario import Scenario
 
 
@@ -92,17 +91,15 @@ class AuditResult:
         }
         digest = sha256("".join(texts.values()).encode()).hexdigest()
         parent = Path(out) / slug(self.scenario.name)
-        try:
-            partial = PartialFolder(parent)
+        with refusing(parent, "the audit cannot be stored"):
+            folder = AtomicFolder(parent)
             try:
                 for name, text in texts.items():
-                    (partial.path / name).write_text(text, encoding="utf-8")
-                draw(self, partial.path / "audit.png")
-                partial.become(parent / digest[:12])
+                    folder.add(name, text.encode())
+                draw(self, folder.path / "audit.png")
+                folder.commit(parent / digest[:12])
             finally:
-                partial.vanish()
-        except OSError as error:
-            raise SimnetError(f"{parent}: the audit cannot be stored ({error.strerror or error})") from None
+                folder.discard()
         return parent / digest[:12]
 
     def _rows(self) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from simnet.errors import LiveError
+from simnet.record.atomic import sweep, write_file
 
 JOURNAL = "journal"
 SCENARIO = "scenario.toml"
@@ -28,6 +29,7 @@ def occupied(path: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise LiveError(f"{path} is in use: another process is this agent already") from None
+        sweep(path)
         yield
     finally:
         os.close(lock)
@@ -37,7 +39,7 @@ def incarnation(path: Path) -> int:
     """One more than the last time; safe before it is used."""
     place = path / "incarnation"
     number = int(place.read_text()) + 1 if place.exists() else 1
-    _replace(place, str(number))
+    write_file(place, str(number).encode(), mode=0o600)
     return number
 
 
@@ -45,7 +47,7 @@ def secret(path: Path) -> int:
     """The seed of the agent's noise, drawn by the operating system once; whoever knows it can take the noise away."""
     place = path / "secret"
     if not place.exists():
-        _replace(place, str(secrets.randbits(128)))
+        write_file(place, str(secrets.randbits(128)).encode(), mode=0o600)
     return int(place.read_text())
 
 
@@ -54,20 +56,4 @@ def keep_scenario(path: Path, text: str) -> None:
     place = path / SCENARIO
     if place.exists() and place.read_text(encoding="utf-8") != text:
         raise LiveError(f"{path} holds the state of an agent of another scenario: choose another folder")
-    _replace(place, text)
-
-
-def _replace(place: Path, text: str) -> None:
-    """Write a small file as a whole, down to the disk."""
-    beside = place.with_name(f"{place.name}.new")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(place)
-    folder = os.open(place.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_file(place, text.encode(), mode=0o600)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from enum import IntEnum
 from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
 from simnet.errors import LiveError
+from simnet.record.atomic import refusing, sync_folder, write_file
 
 _FIELDS, _CHECKSUM = Struct("<BII"), Struct("<I")
 _HEAD = _FIELDS.size + _CHECKSUM.size
@@ -51,11 +52,11 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         fresh = not path.exists()
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+        self._file = _opened(path)
         self.superfluous = 0
         """Bytes of records that were of use only until the checkpoint after them, since the last `rewrite`."""
         if fresh:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
 
     def add(self, kind: Kind, body: bytes) -> None:
         """Write a record; it outlives this process."""
@@ -73,18 +74,9 @@ class Journal:
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Let these records take the place of all, at once or not at all."""
-        beside = self.path.with_suffix(".new")
-        file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
-        try:
-            with open(file, "wb", closefd=False) as out:
-                for kind, body in records:
-                    out.write(_packed(kind, body))
-            os.fsync(file)
-            beside.replace(self.path)
-            _sync_folder(self.path.parent)
-        except BaseException:
-            os.close(file)
-            raise
+        with self._sentences():
+            write_file(self.path, b"".join(_packed(kind, body) for kind, body in records), mode=0o600)
+            file = _opened(self.path)
         os.close(self._file)
         self._file, self.superfluous = file, 0
 
@@ -95,13 +87,9 @@ class Journal:
         finally:
             os.close(self._file)
 
-    @contextmanager
-    def _sentences(self) -> Iterator[None]:
+    def _sentences(self) -> AbstractContextManager[None]:
         """An agent that cannot remember must not go on: the sentence ends it."""
-        try:
-            yield
-        except OSError as error:
-            raise LiveError(f"{self.path}: the journal cannot be written ({error.strerror})") from None
+        return refusing(self.path, "the journal cannot be written", LiveError)
 
 
 def read(path: Path) -> Iterator[Record]:
@@ -126,19 +114,13 @@ def read(path: Path) -> Iterator[Record]:
         place = end
 
 
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+
+
 def _packed(kind: Kind, body: bytes) -> bytes:
     fields = _FIELDS.pack(kind, len(body), crc32(body))
     return b"".join((fields, _CHECKSUM.pack(crc32(fields)), body))
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make what a folder lists durable, where a folder can be opened."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 _KINDS = {int(kind): kind for kind in Kind}

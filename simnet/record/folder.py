@@ -1,26 +1,30 @@
-"""The run folder: `runs/<name>/<digest12>/`, there as a whole or not at all."""
+"""The run folder, `runs/<name>/<digest12>/`: made as a whole or not at all, and found again."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
+import platform
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from simnet.errors import LogError, SimnetError
-from simnet.record.environment import environment
-from simnet.record.formats import csv_text, json_text
-from simnet.record.partial import PartialFolder, hold_interrupts, release_interrupts
+from threadpoolctl import threadpool_info
 
-__all__ = ["LOG", "RunFolder", "environment", "find_log", "load_summary", "slug"]
+from simnet.errors import LogError
+from simnet.record.atomic import AtomicFolder, finish, interrupts_waiting, refusing
+from simnet.record.formats import csv_text, json_text
+from simnet.version import VERSION
 
 LOG = "events.jsonl.zst"
+
+_FAILURE = "the run cannot be stored"
+_PACKAGES = ("numpy", "scipy", "simpy", "networkx", "structlog", "msgspec", "pydantic", "zstandard", "dp-accounting")
 
 
 class RunFolder:
@@ -30,27 +34,18 @@ class RunFolder:
     """
 
     log: BinaryIO
+    _folder: AtomicFolder
 
     def __init__(self, out: Path, name: str) -> None:
         self._parent = Path(out) / slug(name)
 
     def __enter__(self) -> Self:
-        held = hold_interrupts()
         try:
-            with _sentences(self._parent):
-                self._partial = PartialFolder(self._parent)
-                try:
-                    self.log = _LogFile(self._partial.path / LOG)
-                except BaseException:
-                    self._partial.vanish()
-                    raise
+            with interrupts_waiting(), refusing(self._parent, _FAILURE):
+                self._folder = AtomicFolder(self._parent)
+                self.log = _LogFile(self._folder.path / LOG)
         except BaseException:
-            release_interrupts(held)
-            raise
-        try:
-            release_interrupts(held)  # a Ctrl-C that came meanwhile is raised here, and nothing is called after it
-        except BaseException:
-            self.__exit__(None, None, None)
+            self._discard()
             raise
         return self
 
@@ -61,7 +56,6 @@ class RunFolder:
         rounds: Sequence[Mapping[str, Any]],
         agents: Sequence[Mapping[str, Any]],
         summary: Mapping[str, Any],
-        environment: Mapping[str, Any],
     ) -> Path:
         """Write the rest, make all of it durable, and show it under its final name."""
         target = self._parent / digest[:12]
@@ -70,25 +64,28 @@ class RunFolder:
             "rounds.csv": csv_text(rounds),
             "agents.csv": csv_text(agents),
             "summary.json": json_text(summary),
-            "environment.json": json_text(environment),
+            "environment.json": json_text(environment()),
         }
-        with _sentences(target):
-            _finish(self.log)
+        with refusing(target, _FAILURE):
+            finish(self.log)
             for name, text in texts.items():
-                with (self._partial.path / name).open("wb") as handle:
-                    handle.write(text.encode())
-                    _finish(handle)
-            self._partial.become(target)
+                self._folder.add(name, text.encode())
+            self._folder.commit(target)
         return target
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        held = hold_interrupts()
-        with suppress(OSError):
-            self.log.close()
-        self._partial.vanish()
-        release_interrupts(held)
+        self._discard()
+
+    def _discard(self) -> None:
+        """Remove what is there of the folder unless it was committed; a Ctrl-C may have come before there was any."""
+        with interrupts_waiting():
+            if hasattr(self, "log"):
+                with suppress(OSError):
+                    self.log.close()
+            if hasattr(self, "_folder"):
+                self._folder.discard()
 
 
 class _LogFile(io.BufferedWriter):
@@ -99,24 +96,36 @@ class _LogFile(io.BufferedWriter):
         self._path = path
 
     def write(self, data: Any) -> int:
-        with _sentences(self._path):
+        with refusing(self._path, _FAILURE):
             return super().write(data)
 
 
-@contextmanager
-def _sentences(path: Path) -> Iterator[None]:
-    """Turn what the system says into a sentence about the run folder."""
+def environment() -> dict[str, Any]:
+    """environment.json: the versions and the arithmetic of a run, and nothing that names a machine, user or path."""
+    return {
+        "simnet": VERSION,
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "platform": f"{platform.system()} {platform.machine()}",
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "blas": _blas(),
+    }
+
+
+def _version(package: str) -> str | None:
     try:
-        yield
-    except OSError as error:
-        raise SimnetError(f"{path}: the run cannot be stored ({error.strerror or error})") from None
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
-def _finish(handle: BinaryIO) -> None:
-    """Write out, down to the disk."""
-    handle.flush()
-    os.fsync(handle.fileno())
-    handle.close()
+def _blas() -> list[str]:
+    """Every BLAS in use, for example `openblas 0.3.27 Haswell`: its kernels decide the last bits of a product."""
+    found = (library for library in threadpool_info() if library["user_api"] == "blas")
+    names = (
+        " ".join(str(library.get(key) or "") for key in ("internal_api", "version", "architecture"))
+        for library in found
+    )
+    return sorted({name.strip() for name in names})
 
 
 def slug(name: str) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
-from simnet.errors import SimnetError
+from simnet.record.atomic import refusing, write_file
 from simnet.record.folder import find_log
 from simnet.study.store import PLAN
 
@@ -22,7 +20,8 @@ def report(source: Path, output: Path | None = None) -> Path:
     else:
         folder, text = find_log(source).parent, _run(source)
     target = folder / "report.html" if output is None else Path(output)
-    _write(target, text)
+    with refusing(target, "the report cannot be written"):
+        write_file(target, text.encode())
     return target
 
 
@@ -39,18 +38,3 @@ def _study(folder: Path) -> str:
     from simnet.report.study_page import study_page
 
     return study_page(read_study(folder))
-
-
-def _write(target: Path, text: str) -> None:
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
-        partial.replace(target)
-    except OSError as error:
-        raise SimnetError(f"{target}: the report cannot be written ({error.strerror})") from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()

@@ -13,7 +13,6 @@ file in `done` counts before the tables. So every state between two steps reads 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from simnet.errors import SimnetError
+from simnet.record.atomic import refusing, sweep, write_file
 from simnet.record.formats import json_text
 from simnet.study.job import Record
 from simnet.study.runs import Planned
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 PLAN, RUNS, ROUNDS, DONE = "study.json", "runs.parquet", "rounds.parquet", "done"
+_FAILURE = "the study cannot be stored"
 
 
 class Store:
@@ -43,13 +44,13 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other sweeps out; the system takes the lock away from a process that dies."""
-        with _sentences(self.folder):
+        with refusing(self.folder, _FAILURE):
             (self.folder / DONE).mkdir(parents=True, exist_ok=True)
             handle = (self.folder / ".lock").open("w")
         with handle:
             _lock(handle, self.folder)
-            for leftover in (*self.folder.glob(".*.partial"), *(self.folder / DONE).glob(".*.partial")):
-                leftover.unlink(missing_ok=True)
+            for folder in (self.folder, self.folder / DONE):
+                sweep(folder)
             yield
 
     def write_plan(self, study: Study, runs: list[Planned]) -> None:
@@ -131,28 +132,8 @@ class Store:
         return found
 
     def _write(self, path: Path, content: bytes) -> None:
-        """Write a file down to the disk beside its place, then let it take the place."""
-        partial = path.with_name(f".{path.name}.partial")
-        with _sentences(path):
-            with partial.open("wb") as handle:
-                handle.write(content)
-                handle.flush()
-                os.fsync(handle.fileno())
-            partial.replace(path)
-            with suppress(OSError):  # a folder cannot be opened everywhere
-                listing = os.open(path.parent, os.O_RDONLY)
-                try:
-                    os.fsync(listing)
-                finally:
-                    os.close(listing)
-
-
-@contextmanager
-def _sentences(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise SimnetError(f"{path}: the study cannot be stored ({error.strerror or error})") from None
+        with refusing(path, _FAILURE):
+            write_file(path, content)
 
 
 def _lock(handle: IO[str], folder: Path) -> None:

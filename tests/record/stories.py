@@ -177,7 +177,7 @@ def store(story: Story, out: Path, wall: float = 0.5) -> Path:
     with RunFolder(out, "a story") as folder:
         folder.log.write(raw)
         summary = metrics.summary(digest, wall)
-        return folder.commit(digest, "name = 'a story'\n", metrics.rounds, metrics.agents, summary, {})
+        return folder.commit(digest, "name = 'a story'\n", metrics.rounds, metrics.agents, summary)
 
 
 def lines(raw: bytes) -> list[bytes]:

@@ -1,15 +1,20 @@
+import getpass
 import json
+import platform
 import resource
 import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simnet.errors import LogError, SimnetError
-from simnet.record.folder import RunFolder, find_log, load_summary, slug
+from simnet.record.folder import RunFolder, environment, find_log, load_summary, slug
 from simnet.record.log import LogWriter, read
+from simnet.version import VERSION
 from tests.record.stories import lawful, store, write
 
 DIGEST = "0123456789abcdef" * 4
@@ -17,7 +22,7 @@ DIGEST = "0123456789abcdef" * 4
 
 def commit(folder: RunFolder, digest: str = DIGEST, wall: float = 1.0):
     rows = [{"round": 1, "loss": 0.1, "epsilon": None}, {"round": 2, "loss": 1e-17, "epsilon": None}]
-    return folder.commit(digest, 'name = "é"\n', rows, [], {"digest": digest, "time": {"wall": wall}}, {"python": "3"})
+    return folder.commit(digest, 'name = "é"\n', rows, [], {"digest": digest, "time": {"wall": wall}})
 
 
 def tree(path):
@@ -249,3 +254,21 @@ def test_what_is_stored_is_what_was_written(tmp_path):
     assert (path / "events.jsonl.zst").read_bytes() == raw
     assert path.name == digest[:12]
     assert json.loads((path / "summary.json").read_bytes())["digest"] == digest
+
+
+def test_the_environment_tells_what_decides_the_last_bits():
+    found = environment()
+    assert found["simnet"] == VERSION
+    assert found["python"].endswith(platform.python_version())
+    assert found["packages"]["numpy"] == np.__version__
+    assert found["packages"].keys() >= {"scipy", "simpy", "networkx", "structlog"}
+    assert all(isinstance(name, str) and name for name in found["blas"])
+
+
+def test_the_environment_tells_nothing_about_the_machine_its_user_or_its_paths():
+    text = json.dumps(environment())
+    assert "/" not in text
+    assert "\\\\" not in text
+    for secret in (platform.node(), getpass.getuser(), Path.home().name, Path.cwd().name):
+        assert f'"{secret}"' not in text
+        assert f" {secret}" not in text

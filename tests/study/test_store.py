@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from itertools import product
 from time import perf_counter
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from simnet.errors import SimnetError
+from simnet.record.atomic import AtomicFolder
 from simnet.study.job import Record
 from simnet.study.results import StudyResult
 from simnet.study.runs import Planned, plan
@@ -89,11 +91,14 @@ def test_half_a_file_is_no_finished_run(study, tmp_path):
 
 def test_what_a_killed_writer_left_is_swept_away_and_never_read(study, tmp_path):
     store = filled(tmp_path, study)
-    (tmp_path / DONE / ".abc.json.partial").write_text("{")
-    (tmp_path / ".runs.parquet.partial").write_text("PAR1")
+    mine = AtomicFolder(tmp_path / DONE)
+    dead = mine.path.name.replace(f"-{os.getpid()}-0", "-999999999")
+    mine.discard()
+    (tmp_path / DONE / f".abc.json{dead}").write_text("{")
+    (tmp_path / f".runs.parquet{dead}").write_text("PAR1")
     assert len(store.finished()) == 6
     with store.locked():
-        assert not list(tmp_path.rglob("*.partial"))
+        assert not list(tmp_path.rglob(".*partial*"))
 
 
 def test_two_sweeps_of_one_study_do_not_meet(study, tmp_path):
