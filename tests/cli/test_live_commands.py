@@ -16,7 +16,7 @@ import pytest
 from simnet.live.fleet import free_ports
 from simnet.methods.peer import alone
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 QUICK = """
 name = "tiny one"
 rounds = 12

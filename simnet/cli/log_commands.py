@@ -1,0 +1,59 @@
+"""The commands of event logs: log verify, log replay, log diff and log export."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+log_app = typer.Typer(help="Verify, replay, compare and export event logs.", no_args_is_help=True)
+
+Run = Annotated[Path, typer.Argument(help="Run folder or event log.", metavar="RUN")]
+
+
+@log_app.command()
+def verify(run: Run) -> None:
+    """Check a log: schema, order, seal, conservation laws. Exit code 1 if anything is wrong."""
+    from simnet.cli.terminal import number, say_findings
+    from simnet.record.verify import verify as check
+
+    report = check(run)
+    spent = report.privacy
+    privacy = f", ε proven {number(spent.proven_epsilon)}, claimed {number(spent.claimed_epsilon)}" if spent else ""
+    what = f"{run}: {report.events} events, digest {report.digest[:12]}{privacy}"
+    for note in report.notes:
+        typer.echo(f"{run}: {note}")
+    say_findings(what, "the log holds", report.findings)
+
+
+@log_app.command()
+def replay(run: Run) -> None:
+    """Recompute summary and tables from the log alone, and say whether they match. Exit code 1 if not."""
+    from simnet.cli.terminal import say_findings
+    from simnet.record.replay import replay as recompute
+
+    report = recompute(run)
+    say_findings(f"{run}: {report.events} events", "summary.json, rounds.csv and agents.csv match", report.findings)
+
+
+@log_app.command()
+def diff(a: Run, b: Run) -> None:
+    """The first event that differs between two logs, in words. Exit code 1 if there is one."""
+    from simnet.record.diff import diff as compare_logs
+
+    difference = compare_logs(a, b)
+    typer.echo(difference if difference is not None else "the logs hold the same events")
+    raise typer.Exit(0 if difference is None else 1)
+
+
+@log_app.command()
+def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this kind of event, as CSV.")] = None) -> None:
+    """Write the log to stdout as JSON lines, or one kind of event as CSV."""
+    from simnet.record.export import export_csv, export_jsonl
+
+    if kind is None:
+        export_jsonl(run, sys.stdout)
+    else:
+        export_csv(run, kind, sys.stdout)

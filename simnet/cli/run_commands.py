@@ -1,0 +1,128 @@
+"""The commands of one scenario: run, compare, explain, audit, report; and list and init, which help to write one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simnet.cli.options import File, Json, Out, Seed, Set, changes, load
+
+
+def run(file: File, sets: Set = None, seed: Seed = None, out: Out = Path("runs"), json: Json = False) -> None:
+    """Simulate a scenario: print its result, keep its run folder."""
+    from simnet import simulate
+    from simnet.cli.terminal import progress, run_table, show, show_json
+
+    scenario = load(file, sets, seed)
+    with progress(scenario.name, quiet=json) as tell:
+        result = simulate.run(scenario, out, progress=tell)
+    if json:
+        show_json(result.summary)
+    else:
+        show(run_table(result))
+        typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
+
+
+def compare(
+    file: File,
+    methods: Annotated[str, typer.Option(help="Methods, separated by commas, or `all`.")] = "all",
+    epsilon: Annotated[float | None, typer.Option(help="The same ε for all.")] = None,
+    sets: Set = None,
+    seed: Seed = None,
+    out: Annotated[Path | None, typer.Option(help="Also keep the run folders here.")] = None,
+    json: Json = False,
+) -> None:
+    """Run several methods on the same data, network, seed and ε; print one table."""
+    from simnet import simulate
+    from simnet.cli.terminal import compare_table, progress, show, show_json
+
+    wanted = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
+    scenario = load(file, wanted, seed)
+    with progress(scenario.name, quiet=json) as tell:
+        results = simulate.compare(scenario, simulate.method_names(methods), out, progress=tell)
+    if json:
+        show_json([result.summary for result in results])
+    else:
+        show(compare_table(results))
+
+
+def explain(file: File, sets: Set = None, seed: Seed = None, json: Json = False) -> None:
+    """Say what a scenario means before anything runs: parameters, noise, budget, predicted traffic."""
+    from simnet.cli.explain import explain as explanation
+    from simnet.cli.terminal import explain_tables, show, show_json
+
+    found = explanation(load(file, sets, seed))
+    if json:
+        show_json(found)
+    else:
+        show(*explain_tables(found))
+
+
+def audit(
+    file: File,
+    runs: Annotated[int | None, typer.Option(help="Runs on each of the two data sets.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; default: one a core.")] = None,
+    sets: Set = None,
+    seed: Seed = None,
+    out: Annotated[Path, typer.Option(help="Where audits are kept.")] = Path("audits"),
+    json: Json = False,
+) -> None:
+    """Try to break a scenario's promise: what an eavesdropper learns of one row. Exit code 1 if it is broken."""
+    import os
+
+    from simnet.audit import audit as attack
+    from simnet.audit import load_audit
+    from simnet.audit.report import audit_table
+    from simnet.cli.terminal import progress, show, show_json
+
+    changed = changes(sets, seed) | ({} if runs is None else {"audit.runs": runs})
+    scenario, plan = load_audit(file, changed)
+    with progress(scenario.name, quiet=json) as tell:
+        result = attack(scenario, plan, workers=max(1, workers or os.cpu_count() or 1), progress=tell)
+    folder = result.store(out)
+    if json:
+        show_json(result.summary())
+    else:
+        show(audit_table(result))
+        typer.echo(f"audit folder: {folder}")
+    raise typer.Exit(1 if result.broken else 0)
+
+
+def report(
+    source: Annotated[Path, typer.Argument(help="Run folder, event log or study's folder.", metavar="RUN|STUDY")],
+    output: Annotated[Path | None, typer.Option(help="File to write; report.html in the folder if none.")] = None,
+) -> None:
+    """Write a run (charts, tables, a replay) or a study as one HTML page that needs no network to be read."""
+    from simnet.report import report as write
+
+    typer.echo(f"wrote {write(source, output)}")
+
+
+def list_() -> None:
+    """Every algorithm, topology, link model, pacing and codec."""
+    import json
+
+    from simnet.cli.terminal import catalogue_tables, show
+
+    stored = Path(__file__).parents[1] / "catalogue.json"
+    show(*catalogue_tables(json.loads(stored.read_text(encoding="utf-8"))))
+
+
+def init(
+    path: Annotated[Path, typer.Argument(help="File to write.")] = Path("scenario.toml"),
+    force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
+) -> None:
+    """Write a commented scenario to start from."""
+    from simnet.errors import SimnetError
+    from simnet.scenario.reference import commented
+
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as handle:
+            handle.write(commented())
+    except FileExistsError:
+        raise SimnetError(f"{path} exists already: choose another name, or --force to replace it") from None
+    except OSError as error:
+        raise SimnetError(f"{path}: {error.strerror}") from None
+    typer.echo(f"wrote {path}; now: simnet run {path}")

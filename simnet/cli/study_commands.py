@@ -1,0 +1,64 @@
+"""The commands of many runs: sweep does the runs of a study, query asks what they gave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simnet.cli.interrupts import Interrupted
+from simnet.cli.options import Json
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(help="Study file (TOML).", metavar="STUDY")],
+    out: Annotated[Path, typer.Option(help="Where studies' folders go.")] = Path("results"),
+    workers: Annotated[int | None, typer.Option(help="Processes; default: one a core.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Dask: `local`, or a scheduler: tcp://host:8786.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what is done and what would run.")] = False,
+    json: Json = False,
+) -> None:
+    """Do all runs of a study that are not done yet. Exit code 1 if some failed."""
+    from simnet.cli.terminal import progress, show, show_json
+    from simnet.study import sweep as studies
+    from simnet.study.tables import agenda_json, agenda_table, means_table, say_failures, sweep_json
+
+    execute = studies.executor(workers, cluster)
+    agenda = studies.agenda(studies.read(file), out)
+    if dry_run:
+        show_json(agenda_json(agenda)) if json else show(agenda_table(agenda))
+        return
+    try:
+        with progress(agenda.study.name, quiet=json, rate="runs/s") as tell:
+            result = studies.sweep(agenda, execute, tell)
+    except Interrupted as interrupted:
+        interrupted.kept = "finished runs are kept, and the same command goes on"
+        raise
+    if json:
+        show_json(sweep_json(agenda, result))
+    else:
+        show(means_table(result))
+        say_failures(result)
+        typer.echo(f"{len(agenda.todo)} of {len(agenda.runs)} runs were done now; study's folder: {result.folder}")
+    raise typer.Exit(1 if result.failures.height else 0)
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="For example: select seed, test_error from runs", metavar="SQL")],
+    place: Annotated[Path, typer.Argument(help="A study's folder, or a folder of studies.")] = Path("results"),
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")] = False,
+    json: Json = False,
+) -> None:
+    """Ask stored studies: tables `runs` and `rounds`, columns as in summary.json and rounds.csv."""
+    from simnet.cli.terminal import show, show_json
+    from simnet.study.query import query as ask
+    from simnet.study.tables import answer_table
+
+    answer = ask(sql, place)
+    if json:
+        show_json(answer.to_dicts())
+    elif csv:
+        typer.echo(answer.write_csv(), nl=False)
+    else:
+        show(answer_table(answer))
