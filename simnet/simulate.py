@@ -15,6 +15,7 @@ from simnet import wiring
 from simnet.agent.hub import program_of
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.report_phase import after_reports
+from simnet.diagnostics import tell
 from simnet.errors import ScenarioError
 from simnet.learning.evaluation import Evaluator
 from simnet.methods.build_peers import build_peers
@@ -88,7 +89,17 @@ def run(scenario: Scenario, out: str | Path | None = None, *, progress: Progress
     >>> run(Scenario.of(quick)).summary["communication"]["broadcasts"]
     10
     """
+    started = perf_counter()
     built = build(scenario)
+    tell(
+        "world built",
+        scenario=scenario.name,
+        method=scenario.algorithm.name,
+        agents=built.agents,
+        links=built.graph.number_of_edges(),
+        rows=sum(built.learning.rows),
+        seconds=round(perf_counter() - started, 3),
+    )
     return keep(scenario, out, lambda bus: play(built, bus), progress=progress)
 
 
@@ -128,7 +139,9 @@ def record(
     with threadpool_limits(1):
         happen(Bus(*subscribers))
     writer.close()
-    return metrics, writer.digest, perf_counter() - started
+    wall = perf_counter() - started
+    tell("run finished", scenario=scenario.name, digest=writer.digest[:12], seconds=round(wall, 3))
+    return metrics, writer.digest, wall
 
 
 @resting()

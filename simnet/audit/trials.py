@@ -21,6 +21,7 @@ from simnet.audit.row_paths import report_score
 from simnet.audit.scores import read, score, score_tests
 from simnet.audit.section import Audit
 from simnet.audit.transcript import Eavesdropper
+from simnet.diagnostics import tell
 from simnet.methods.peer import Peer
 from simnet.privacy.ledger import Charge
 from simnet.privacy.noise_plan import Plan
@@ -57,12 +58,14 @@ def run_trials(scenario: Scenario, plan: Audit, workers: int, progress: Progress
     task = pickle.dumps((scenario, plan))
     chunks = [(side, start) for side in (0, 1) for start in range(0, plan.runs, _CHUNK)]
     scores: list[list[dict[str, float]]] = [[{}] * plan.runs, [{}] * plan.runs]
+    tell("attack started", scenario=scenario.name, runs=2 * plan.runs, workers=workers)
     if progress is not None:
         progress(0, 2 * plan.runs)
     for finished, (side, start, found) in enumerate(_all(task, chunks, workers), 1):
         scores[side][start : start + len(found)] = found
         if progress is not None:
             progress(min(finished * _CHUNK, 2 * plan.runs), 2 * plan.runs)
+    tell("attack finished", scenario=scenario.name, runs=2 * plan.runs)
     names = tuple(scores[0][0])
     tables = [np.array([[each[name] for name in names] for each in side]) for side in scores]
     charges = listen(_pair(task), 0, noise_seed(scenario, 0, 0)).charges

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from simnet.cli.options import File, Json, Out, Seed, Set, load
+from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, load
 
 if TYPE_CHECKING:
     from simnet.live.fleet import Fleet
@@ -42,6 +42,7 @@ def run(
     seed: Seed = None,
     out: Out = Path("runs"),
     json: Json = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run a scenario with every agent a process of this machine (the word `run` may be left out)."""
     from simnet import simulate
@@ -50,7 +51,7 @@ def run(
 
     scenario = load(file, sets, seed)
     fleets: list[Fleet] = []
-    with progress(scenario.name, quiet=json) as tell:
+    with progress(scenario.name, quiet=json or verbose) as tell:
         result = live.run(scenario, out, shim=shim, tls=tls, progress=tell, watch=fleets.append)
     simulated = simulate.run(scenario, out) if compare else None
     if json:
@@ -139,6 +140,7 @@ def agent(
     linger: Annotated[float, typer.Option(help="Seconds to wait for the neighbours at the end, at most.")] = 60.0,
     sets: Set = None,
     seed: Seed = None,
+    verbose: Verbose = False,
 ) -> None:
     """Run one agent on a host of its own; a deployment is one such command an agent."""
     from simnet.errors import LiveError

@@ -20,6 +20,20 @@ Out = Annotated[Path, typer.Option(help="Where run folders go.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable results and nothing else.")]
 
 
+def _diagnose(verbose: bool) -> bool:
+    if verbose:
+        from simnet import diagnostics
+
+        diagnostics.to_stderr()
+    return verbose
+
+
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Say on stderr what happens, a line per happening.", callback=_diagnose),
+]
+
+
 def changes(sets: list[str] | None, seed: int | None) -> dict[str, Any]:
     """What `--set` and `--seed` change, by field."""
     from simnet.scenario.overrides import parse_override

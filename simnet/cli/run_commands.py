@@ -7,16 +7,23 @@ from typing import Annotated
 
 import typer
 
-from simnet.cli.options import File, Json, Out, Seed, Set, changes, load
+from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, changes, load
 
 
-def run(file: File, sets: Set = None, seed: Seed = None, out: Out = Path("runs"), json: Json = False) -> None:
+def run(
+    file: File,
+    sets: Set = None,
+    seed: Seed = None,
+    out: Out = Path("runs"),
+    json: Json = False,
+    verbose: Verbose = False,
+) -> None:
     """Simulate a scenario: print its result, keep its run folder."""
     from simnet import simulate
     from simnet.cli.terminal import progress, run_table, show, show_json
 
     scenario = load(file, sets, seed)
-    with progress(scenario.name, quiet=json) as tell:
+    with progress(scenario.name, quiet=json or verbose) as tell:
         result = simulate.run(scenario, out, progress=tell)
     if json:
         show_json(result.summary)
@@ -33,6 +40,7 @@ def compare(
     seed: Seed = None,
     out: Annotated[Path | None, typer.Option(help="Also keep the run folders here.")] = None,
     json: Json = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run several methods on the same data, network, seed and ε; print one table."""
     from simnet import simulate
@@ -40,7 +48,7 @@ def compare(
 
     wanted = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
     scenario = load(file, wanted, seed)
-    with progress(scenario.name, quiet=json) as tell:
+    with progress(scenario.name, quiet=json or verbose) as tell:
         results = simulate.compare(scenario, simulate.method_names(methods), out, progress=tell)
     if json:
         show_json([result.summary for result in results])
@@ -68,6 +76,7 @@ def audit(
     seed: Seed = None,
     out: Annotated[Path, typer.Option(help="Where audits are kept.")] = Path("audits"),
     json: Json = False,
+    verbose: Verbose = False,
 ) -> None:
     """Try to break a scenario's promise: what an eavesdropper learns of one row. Exit code 1 if it is broken."""
     import os
@@ -79,7 +88,7 @@ def audit(
 
     changed = changes(sets, seed) | ({} if runs is None else {"audit.runs": runs})
     scenario, plan = load_audit(file, changed)
-    with progress(scenario.name, quiet=json) as tell:
+    with progress(scenario.name, quiet=json or verbose) as tell:
         result = attack(scenario, plan, workers=max(1, workers or os.cpu_count() or 1), progress=tell)
     folder = result.store(out)
     if json:

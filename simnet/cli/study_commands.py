@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from simnet.cli.interrupts import Interrupted
-from simnet.cli.options import Json
+from simnet.cli.options import Json, Verbose
 
 
 def sweep(
@@ -18,6 +18,7 @@ def sweep(
     cluster: Annotated[str | None, typer.Option(help="Dask: `local`, or a scheduler: tcp://host:8786.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what is done and what would run.")] = False,
     json: Json = False,
+    verbose: Verbose = False,
 ) -> None:
     """Do all runs of a study that are not done yet. Exit code 1 if some failed."""
     from simnet.cli.terminal import progress, show, show_json
@@ -30,7 +31,7 @@ def sweep(
         show_json(agenda_json(agenda)) if json else show(agenda_table(agenda))
         return
     try:
-        with progress(agenda.study.name, quiet=json, rate="runs/s") as tell:
+        with progress(agenda.study.name, quiet=json or verbose, rate="runs/s") as tell:
             result = studies.sweep(agenda, execute, tell)
     except Interrupted as interrupted:
         interrupted.kept = "finished runs are kept, and the same command goes on"

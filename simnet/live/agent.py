@@ -11,6 +11,7 @@ from simnet import wiring
 from simnet.agent.hub import program_of
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import Deadline
+from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
 from simnet.live import agent_folder as folder
 from simnet.live import certificates, checkpoint, records
@@ -39,6 +40,7 @@ async def serve(world: World, post: Post, attendant: Attendant, journal: Callabl
             whose = f"agent {past.start.agent} of {past.start.run!r}"
             raise LiveError(f"{post.folder} holds the state of {whose}: choose another folder")
         number = folder.incarnation(post.folder)
+        tell("agent started", agent=post.agent, incarnation=number)
         book = journal(place)
         if past is None:
             book.rewrite([])  # the very first record may have been torn
@@ -104,6 +106,7 @@ class LiveAgent:
             await self._begin(await self._attendant.epoch())
         else:
             self._go_on(past)
+            tell("restarted from its journal", agent=self._post.agent, round=past.finished + 1)
             await self.channel.start()
         assert self._port is not None
         scenario = self._world.scenario
@@ -118,12 +121,14 @@ class LiveAgent:
             first=1 if past is None else past.finished + 1,
         )
         self.memory.save()
+        tell("agent finished", agent=self._post.agent, rounds=scenario.rounds)
         await self._attendant.dismissed(self)
 
     async def _begin(self, epoch: float) -> None:
         start = records.Start(self._post.agent, self._post.run, VERSION, epoch)
         self._journal.add(Kind.START, records.packed(start))
         await asyncio.sleep(max(0.0, epoch - time.time()))
+        tell("first round begins", agent=self._post.agent)
         self._equip(Clock(epoch))
         self._port = self._open({peer: set() for peer in self.neighbourhood.peers})
         for (peer, _), raw in self._early.items():

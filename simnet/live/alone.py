@@ -14,6 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from simnet.diagnostics import milestone
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.fit import check
 from simnet.live.placement import Post
@@ -49,7 +50,7 @@ class Alone:
         """Told at the first, the tenth, the hundredth time: a flood must not fill a disk."""
         self._refused[peer, reason] += 1
         count = self._refused[peer, reason]
-        if count == 10 ** (len(str(count)) - 1):
+        if milestone(count):
             who = "somebody" if peer is None else f"agent {peer}"
             self._say(f"refused what {who} sent: {reason}" + (f", {count} times by now" if count > 1 else ""))
 

@@ -29,6 +29,7 @@ from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from typing import Protocol
 
+from simnet.diagnostics import milestone, tell, warn
 from simnet.errors import FrameError, LiveError
 from simnet.live.certificates import Certificates
 from simnet.live.dialer import Link
@@ -94,6 +95,7 @@ class SecureChannel:
         limits: Limits | None = None,
     ) -> None:
         _check_addresses(me, listen, peers, tls)
+        self._me = me
         self._listen = listen
         self._limits = limits or Limits()
         self._on_frame = on_frame
@@ -218,9 +220,13 @@ class SecureChannel:
 
     def _refuse(self, peer: int | None, reason: Reason) -> None:
         self._refusals[reason.value] += 1
+        count = self._refusals[reason.value]
+        if milestone(count):
+            warn("refused", agent=self._me, peer=peer, reason=reason.value, count=count)
         self._tell(self._on_refusal, peer, reason.value)
 
     def _changed(self, peer: int, up: bool) -> None:
+        tell("connected" if up else "disconnected", agent=self._me, peer=peer)
         self._tell(self._on_state, peer, up)
 
     def _tell(self, callback: Callable[..., None], *news: object) -> None:

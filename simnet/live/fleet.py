@@ -24,6 +24,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from simnet.diagnostics import warn
 from simnet.errors import LiveError, SimnetError
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.journal import Journal
@@ -169,6 +170,7 @@ class Fleet:
             raise LiveError(f"agent {agent}: {seat.said or ('it was told to stop' if code == 0 else 'it failed')}")
         if seat.starts > _RESTARTS:
             raise LiveError(f"agent {agent} died {seat.starts} times, the last time by signal {-code}")
+        warn("agent died and is started again", agent=agent, signal=-code, count=seat.starts)
         self._ready.discard(agent)
         self.restarts += 1
         seat.pipe.close()

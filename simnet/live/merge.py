@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from simnet.diagnostics import tell
 from simnet.errors import LiveError
 from simnet.live import agent_folder as folder
 from simnet.live import records
@@ -83,6 +84,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
             for done in board.excuse(agent):
                 bus.emit(now, done)
     bus.emit(now, events.RunFinished(board.last_round, "", ""))
+    tell("journals merged", scenario=world.scenario.name, agents=len(accounts))
 
 
 def in_order(streams: Sequence[Sequence[Timed]]) -> Iterator[Timed]:

@@ -16,6 +16,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext
 
+from simnet.diagnostics import tell, warn
 from simnet.errors import SimnetError
 from simnet.study.job import Job, Record, failed, perform
 
@@ -75,6 +76,7 @@ class _Worker:
         self.ready = True
         self.job = waiting.popleft() if waiting else None
         if self.job is not None:
+            tell("run started", key=self.job.key)
             with suppress(ConnectionError):  # it has died; reading from it will tell
                 self.pipe.send(self.job)
 
@@ -96,6 +98,7 @@ def _fallen(worker: _Worker, job: Job | None, died: set[str], waiting: deque[Job
         return None
     if job.key in died:
         return failed(job, f"the worker process died twice, with exit code {worker.process.exitcode}")
+    warn("worker died, another tries its run", key=job.key)
     died.add(job.key)
     waiting.appendleft(job)
     return None

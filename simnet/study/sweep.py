@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from simnet.diagnostics import tell, warn
 from simnet.errors import SimnetError
 from simnet.record.folder import slug
 from simnet.study import cluster as dask_cluster
@@ -98,15 +99,24 @@ def sweep(found: Agenda, execute: Executor, progress: Progress | None = None) ->
         finished = store.finished()  # again: another sweep may have ended meanwhile
         code = code_version()
         jobs = [Job(run.key, code, run.scenario) for run in found.runs if run.key not in finished]
+        tell("sweep started", study=found.study.name, runs=len(jobs))
         try:
             with closing(execute(jobs)) as records:
                 for ended, record in enumerate(records, 1):
                     store.add(record)
+                    _tell(record)
                     if progress is not None:
                         progress(ended, len(jobs))
         finally:
             store.compact()
     return StudyResult.load(found.folder)
+
+
+def _tell(record: Record) -> None:
+    if record.summary is None:
+        warn("run failed", key=record.key, reason=record.error)
+    else:
+        tell("run finished", key=record.key, seconds=round(record.summary["time"]["wall"], 3))
 
 
 @contextmanager

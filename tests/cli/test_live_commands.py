@@ -135,7 +135,18 @@ def test_two_hosts_one_stopped_one_killed_both_started_again_make_the_simulated_
         f'run = "clinics"\n[agents]\n0 = "127.0.0.1:{ports[0]}"\n1 = "127.0.0.1:{ports[1]}"\n'
     )
     assert simnet("live", "init", "keys", "--agents", "2", cwd=place).returncode == 0
-    words = ["agent", "tiny.toml", "--peers", "peers.toml", "--certificates", "keys", "--noise", "scenario", "--shim"]
+    words = [
+        "agent",
+        "tiny.toml",
+        "--peers",
+        "peers.toml",
+        "--certificates",
+        "keys",
+        "--noise",
+        "scenario",
+        "--shim",
+        "-v",
+    ]
 
     def agent(number: int) -> subprocess.Popen[str]:
         return begun(*words, "--id", str(number), "--state", f"state-{number}", cwd=place)
@@ -149,7 +160,9 @@ def test_two_hosts_one_stopped_one_killed_both_started_again_make_the_simulated_
     agents[1].kill()
     agents[1].wait()
     agents[1] = agent(1)
-    assert [each.wait() for each in agents if each.communicate()] == [0, 0]
+    told = [each.communicate()[1] for each in agents]
+    assert [each.returncode for each in agents] == [0, 0]
+    assert 'event="restarted from its journal" agent=1' in told[1]
 
     merged = json.loads(simnet("live", "merge", "state-0", "state-1", "--json", cwd=place).stdout)
     simulated = json.loads(simnet("run", "tiny.toml", "--json", cwd=place).stdout)
