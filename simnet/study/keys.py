@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -13,42 +15,69 @@ from simnet.scenario import Scenario
 from simnet.scenario.data import EMBEDDED, GENERATED
 
 _ROOT = Path(__file__).parents[1]
-_ABOVE = ("audit", "cli.py", "explain.py", "report", "study", "terminal.py")
-"""What stands above `simnet.simulate` cannot change a run."""
+_RUNS = "simnet.simulate"
+_IMPORT = re.compile(r"^ *(?:import (simnet[\w.]*)|from (simnet[\w.]*) import (\([^)]*\)|.*))", re.MULTILINE)
+
+
+def run_key(scenario: Scenario, digests: dict[Path, str] | None = None) -> str:
+    """128 bits, in hexadecimal. `digests` remembers the files that many scenarios of a study name."""
+    parts = [json.dumps(scenario.resolved(), sort_keys=True, ensure_ascii=False), code_version()]
+    parts += [_digest(path, {} if digests is None else digests) for path in _named_files(scenario)]
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @cache
 def code_version() -> str:
-    """The digest of simnet's own files, as far as a run depends on them."""
+    """The digest of those of simnet's own files on which a run depends."""
+    return files_version(_ROOT)
+
+
+def files_version(root: Path) -> str:
+    """The same for a simnet that lies elsewhere."""
     hasher = sha256()
-    for path in sorted(_ROOT.rglob("*")):
-        place = path.relative_to(_ROOT)
-        if place.parts[0] in _ABOVE or "__pycache__" in place.parts or not path.is_file():
-            continue
-        hasher.update(f"{place.as_posix()}\0".encode())
+    for path in sorted(run_files(root)):
+        hasher.update(f"{path.relative_to(root).as_posix()}\0".encode())
         hasher.update(sha256(path.read_bytes()).digest())
     return hasher.hexdigest()[:32]
 
 
-class Keyring:
-    """Makes the keys of one study; a file that many scenarios name is read once."""
+def run_files(root: Path) -> set[Path]:
+    """Every module that `simnet.simulate` imports, at its top or inside a function, and the data beside these modules.
 
-    def __init__(self) -> None:
-        self._digests: dict[Path, str] = {}
+    The package's own `__init__` imports nothing that a run needs, so it counts, but is not followed.
+    """
+    found, seen, todo = {root / "__init__.py"}, {"simnet"}, [_RUNS]
+    while todo:
+        module = todo.pop()
+        path = None if module in seen else _file(root, module)
+        seen.add(module)
+        if path is not None:
+            found.add(path)
+            todo += (module.rpartition(".")[0], *_imports(path.read_text(encoding="utf-8")))
+    rooms = {path.parent for path in found} - {root}
+    data = {path for room in rooms for path in room.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    return found | data
 
-    def key(self, scenario: Scenario) -> str:
-        """128 bits, in hexadecimal."""
-        parts = [json.dumps(scenario.resolved(), sort_keys=True, ensure_ascii=False), code_version()]
-        parts += [self._digest(path) for path in _named_files(scenario)]
-        return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
-    def _digest(self, path: Path) -> str:
-        if path not in self._digests:
-            try:
-                self._digests[path] = sha256(path.read_bytes()).hexdigest()
-            except OSError as error:
-                raise ScenarioError(f"{path}: {error.strerror}") from None
-        return self._digests[path]
+def _imports(source: str) -> Iterator[str]:
+    """Dotted names that a module imports from simnet; some are not modules but what stands in one."""
+    for whole, module, names in _IMPORT.findall(source):
+        yield whole or module
+        yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))
+
+
+def _file(root: Path, module: str) -> Path | None:
+    place = root.joinpath(*module.split(".")[1:])
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+
+
+def _digest(path: Path, known: dict[Path, str]) -> str:
+    if path not in known:
+        try:
+            known[path] = sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise ScenarioError(f"{path}: {error.strerror}") from None
+    return known[path]
 
 
 def _named_files(scenario: Scenario) -> list[Path]:

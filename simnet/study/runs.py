@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from simnet.errors import ScenarioError
 from simnet.scenario import Scenario
 from simnet.scenario.schema import Place, fields
 from simnet.scenario.toml import shown
-from simnet.study.keys import Keyring
+from simnet.study.keys import run_key
 from simnet.study.spec import Settings, Study
 
 
@@ -29,7 +30,7 @@ class Planned:
 
 def plan(study: Study) -> list[Planned]:
     """All runs in the order of the file, the seeds of one setting beside each other."""
-    keyring = Keyring()
+    digests: dict[Path, str] = {}
     varied = study.fields
     runs: list[Planned] = []
     known: dict[str, Planned] = {}
@@ -38,7 +39,7 @@ def plan(study: Study) -> list[Planned]:
         shown_settings = {field: settings.get(field, _value(scenario, field)) for field in varied}
         for seed in study.seeds:
             seeded = scenario.model_copy(update={"seed": seed})
-            run = Planned(len(runs), keyring.key(seeded), seed, shown_settings, seeded)
+            run = Planned(len(runs), run_key(seeded, digests), seed, shown_settings, seeded)
             twin = known.setdefault(run.key, run)
             if twin is not run:
                 raise ScenarioError(

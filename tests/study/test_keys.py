@@ -4,44 +4,49 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import simnet
 from simnet import Scenario
-from simnet.study.keys import Keyring, code_version
+from simnet.study.keys import code_version, files_version, run_files, run_key
 from tests.study.small import SCENARIO
+
+PACKAGE = Path(simnet.__file__).parent
 
 KEYED = """
 import json, sys
 from simnet import Scenario
-from simnet.study.keys import Keyring
-print(Keyring().key(Scenario.of(json.loads(sys.argv[1]))))
+from simnet.study.keys import run_key
+print(run_key(Scenario.of(json.loads(sys.argv[1]))))
 """
 
 
 def test_a_key_is_the_same_in_every_process_and_whatever_the_order_of_the_file():
     turned = dict(reversed(SCENARIO.items()))
-    root = str(Path(code_version.__wrapped__.__code__.co_filename).parents[2])
     found = {
         subprocess.run(
             [sys.executable, "-c", KEYED, json.dumps(each)],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": root},
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(PACKAGE.parent)},
             capture_output=True,
             text=True,
             check=True,
         ).stdout.strip()
         for seed, each in (("1", SCENARIO), ("2", turned))
     }
-    assert found == {Keyring().key(Scenario.of(SCENARIO))}
+    assert found == {run_key(Scenario.of(SCENARIO))}
 
 
 def test_saying_a_default_aloud_changes_no_key_and_changing_anything_does():
     base = Scenario.of(SCENARIO)
-    key = Keyring().key(base)
-    assert Keyring().key(base.with_(**{"network.codec": "float64", "network.link.latency": "0 ms"})) == key
+    key = run_key(base)
+    assert run_key(base.with_(**{"network.codec": "float64", "network.link.latency": "0 ms"})) == key
     others = [base.with_(seed=2), base.with_(rounds=4), base.with_(**{"network.link.loss": 0.1})]
-    assert len({key, *(Keyring().key(other) for other in others)}) == 4
+    assert len({key, *(run_key(other) for other in others)}) == 4
 
 
 def test_a_data_file_that_changes_makes_another_run(tmp_path):
@@ -50,5 +55,46 @@ def test_a_data_file_that_changes_makes_another_run(tmp_path):
     keys = []
     for text in ("label,a,b\n" + rows, "label,a,b\n" + rows + "1,0.5,2\n"):
         (tmp_path / "rows.csv").write_text(text)
-        keys.append(Keyring().key(scenario))
+        keys.append(run_key(scenario))
     assert keys[0] != keys[1]
+
+
+ALL_IMPORTED = """
+import sys
+from simnet import Scenario, run
+run(Scenario.load("scenarios/quickstart.toml"), sys.argv[1])
+print("\\n".join(module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] == "simnet"))
+"""
+
+
+def test_what_a_run_imports_is_part_of_its_key(tmp_path):
+    root = PACKAGE.parent
+    ran = subprocess.run(
+        [sys.executable, "-c", ALL_IMPORTED, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {Path(line) for line in ran.stdout.splitlines()} <= run_files(PACKAGE)
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    """A simnet whose files may be changed."""
+    return Path(shutil.copytree(PACKAGE, tmp_path / "simnet", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+@pytest.mark.parametrize("place", ["cli", "report", "study", "audit", "live"])
+def test_a_remark_in_what_no_run_uses_leaves_finished_runs_done(copy, place):
+    assert files_version(copy) == code_version()
+    for path in (copy / place).rglob("*.*"):
+        path.write_bytes(path.read_bytes() + b"\n# a remark\n")
+    assert files_version(copy) == code_version()
+
+
+@pytest.mark.parametrize("place", ["simulate.py", "record/events.py", "learning/data/adult.xz", "scenario/__init__.py"])
+def test_a_change_in_what_a_run_uses_makes_it_another_run(copy, place):
+    (copy / place).write_bytes((copy / place).read_bytes() + b"\n# a change\n")
+    assert files_version(copy) != code_version()
