@@ -27,7 +27,7 @@ from simnet.record.folder import RunFolder
 from simnet.record.html import summary_html
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
-from simnet.record.thinning import Thinned, Thinning
+from simnet.record.thinning import Thinned
 from simnet.scenario import METHODS, Scenario
 from simnet.sim.faults import Faults
 from simnet.sim.gc_pause import resting
@@ -131,7 +131,7 @@ def record(
     One BLAS thread: agents are small, and workers must not fight.
     """
     metrics, writer = Metrics(), LogWriter(sink)
-    thinning = Thinning.of(scenario.resolved())
+    thinning = scenario.log.thinning(scenario.seed)
     subscribers: list[Subscriber] = [writer if thinning is None else Thinned(writer, thinning), metrics]
     if progress is not None:
         subscribers.append(_Watcher(progress, scenario.rounds))

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any
 
 from simnet.record import events
+from simnet.record.cost import Cost
 from simnet.record.counters import COUNTS, Tally
 from simnet.record.privacy_meter import PrivacyMeter
 
@@ -135,15 +136,9 @@ class Metrics:
 
     def _cost(self, scenario: dict[str, Any]) -> Row:
         """Totals by the scenario's prices, where it has any."""
-        amounts = {
-            "per_byte": self.tally.total("wire_bytes"),
-            "per_message": self.tally.total("messages") + self.tally.total("retransmissions"),
-            "per_second": self._work,
-        }
-        totals = {
-            name: sum(prices[price] * amount for price, amount in amounts.items())
-            for name, prices in scenario.get("cost", {}).items()
-        }
+        messages = self.tally.total("messages") + self.tally.total("retransmissions")
+        prices = Cost.model_validate(scenario.get("cost", {}))
+        totals = prices.totals(self.tally.total("wire_bytes"), messages, self._work)
         return {"cost": totals} if totals else {}
 
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:

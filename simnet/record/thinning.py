@@ -9,13 +9,45 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field, ValidationError
+
+from simnet.errors import LogError
+from simnet.parts.fields import Share, Switch
+from simnet.parts.part import Section, WordOf
 from simnet.record import events
 from simnet.record.bus import Follower
 
 _ALWAYS: frozenset[type[events.Event]] = frozenset({events.RunStarted, events.RunFinished})
 _TOLD_BY_RECEIVER = (events.MessageDelivered, events.MessageDuplicated)
+
+
+_WORDS = dict.fromkeys(kind.split(".")[0] for kind, event in events.EVENTS.items() if event not in _ALWAYS)
+FAMILIES = {word: {event for kind, event in events.EVENTS.items() if kind.split(".")[0] == word} for word in _WORDS}
+"""The kinds that a log may leave out, by their first word."""
+
+
+class Log(Section):
+    """What the event log holds. Thinning it changes nothing about the run and its figures."""
+
+    private: Switch = Field(
+        False,
+        description="also write what nobody may know: unreleased figures and raw query values; for debugging",
+    )
+    kinds: tuple[Annotated[str, WordOf(FAMILIES)], ...] | None = Field(
+        None, description="write only these kinds of events, by their first word; absent: all"
+    )
+    sample: Share | None = Field(
+        None, description="write only the events of about this share of the agents, with the fates of what they sent"
+    )
+
+    def thinning(self, seed: int) -> Thinning | None:
+        """What to leave out; None if nothing."""
+        if self.kinds is None and self.sample is None:
+            return None
+        kept = _ALWAYS.union(*(FAMILIES[word] for word in (FAMILIES if self.kinds is None else self.kinds)))
+        return Thinning(kept, None if self.sample is None else Sample(seed, self.sample))
 
 
 class Sample(dict[int, bool]):
@@ -43,12 +75,10 @@ class Thinning:
     @classmethod
     def of(cls, scenario: dict[str, Any]) -> Thinning | None:
         """What a resolved scenario, as in a log's first line, says of its log; None if nothing is left out."""
-        log = scenario.get("log", {})
-        families, share = log.get("kinds"), log.get("sample")
-        if families is None and share is None:
-            return None
-        chosen = {each for kind, each in events.EVENTS.items() if families is None or kind.split(".")[0] in families}
-        return cls(_ALWAYS.union(chosen), None if share is None else Sample(scenario["seed"], share))
+        try:
+            return Log.model_validate(scenario.get("log", {})).thinning(scenario.get("seed", 0))
+        except ValidationError:
+            raise LogError("its scenario's [log] is not one that this simnet can read") from None
 
     def keeps(self, event: Any) -> bool:
         """Whether the log holds an event."""
@@ -58,7 +88,7 @@ class Thinning:
         return self.sample is None or place is None or self.sample[place]
 
     def __str__(self) -> str:
-        missing = sorted({kind.split(".")[0] for kind, each in events.EVENTS.items() if each not in self.kinds})
+        missing = sorted(word for word, kinds in FAMILIES.items() if not kinds <= self.kinds)
         parts = [f"no {' and no '.join(missing)} events"] if missing else []
         parts += [f"the events of about {100 * self.sample.share:g} % of the agents only"] if self.sample else []
         return "the log is thinned: it holds " + ", and ".join(parts)

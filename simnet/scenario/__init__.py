@@ -17,6 +17,8 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from simnet.errors import ScenarioError
 from simnet.parts.fields import Count, Name, Whole
 from simnet.parts.part import Section
+from simnet.record.cost import Cost
+from simnet.record.thinning import Log
 from simnet.scenario.algorithm import (
     Admm,
     Algorithm,
@@ -31,14 +33,13 @@ from simnet.scenario.algorithm import (
     RAdmm,
 )
 from simnet.scenario.checks import nonsense
-from simnet.scenario.cost import Cost
 from simnet.scenario.data import Data
 from simnet.scenario.fault_sections import Fault
 from simnet.scenario.messages import sentence, unknown_choice
 from simnet.scenario.methods import MethodTables, merged
 from simnet.scenario.network import Compute, Network
 from simnet.scenario.overrides import set_path
-from simnet.scenario.privacy import Log, Privacy
+from simnet.scenario.privacy import Privacy
 from simnet.scenario.toml import escaped, parse
 from simnet.scenario.topology_sections import Random, Topology
 

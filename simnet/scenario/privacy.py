@@ -1,4 +1,4 @@
-"""[privacy] and [log]: what may be known, and what is written down."""
+"""[privacy]: what may be known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from simnet.parts.fields import Number, Positive, Share, Switch
+from simnet.parts.fields import Number, Positive
 from simnet.parts.part import Section
 
 Delta = Annotated[
@@ -26,36 +26,4 @@ class Privacy(Section):
         "moments",
         description="which proof prices objective perturbation in pp-admm and ipp-admm under `proven`: the moments of "
         "the noise, or the sharper change of variables; docs/privacy.md has both",
-    )
-
-
-Family = Literal[
-    "round",
-    "solve",
-    "svt",
-    "release",
-    "privacy",
-    "broadcast",
-    "reports",
-    "message",
-    "value",
-    "dual",
-    "fault",
-    "evaluation",
-]
-"""The first word of an event's kind."""
-
-
-class Log(Section):
-    """What the event log holds. Thinning it changes nothing about the run and its figures."""
-
-    private: Switch = Field(
-        False,
-        description="also write what nobody may know: unreleased figures and raw query values; for debugging",
-    )
-    kinds: tuple[Family, ...] | None = Field(
-        None, description="write only these kinds of events, by their first word; absent: all"
-    )
-    sample: Share | None = Field(
-        None, description="write only the events of about this share of the agents, with the fates of what they sent"
     )

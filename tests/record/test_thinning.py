@@ -6,9 +6,8 @@ from simnet.record import events as ev
 from simnet.record.laws import Laws
 from simnet.record.log import read
 from simnet.record.replay import replay
-from simnet.record.thinning import Thinning
+from simnet.record.thinning import Log, Thinning
 from simnet.record.verify import verify
-from simnet.scenario.privacy import Log
 from tests.record.stories import forge, lines, scenario
 
 WORLD = {

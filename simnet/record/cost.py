@@ -15,6 +15,10 @@ class Prices(Section):
     per_message: NonNegative = Field(0.0, description="for a message, acknowledgements and repetitions included")
     per_second: NonNegative = Field(0.0, description="for a second of local work")
 
+    def total(self, wire_bytes: int, messages: int, seconds: float) -> float:
+        """What all agents together have to pay."""
+        return self.per_byte * wire_bytes + self.per_message * messages + self.per_second * seconds
+
 
 class Energy(Prices):
     """Prices in joules."""
@@ -29,3 +33,8 @@ class Cost(Section):
 
     energy: Energy | None = Field(None, description="prices in joules")
     money: Money | None = Field(None, description="prices in a currency")
+
+    def totals(self, wire_bytes: int, messages: int, seconds: float) -> dict[str, float]:
+        """The price of a run by each list of prices that is set."""
+        lists = {"energy": self.energy, "money": self.money}
+        return {name: prices.total(wire_bytes, messages, seconds) for name, prices in lists.items() if prices}
