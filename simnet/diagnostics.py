@@ -35,7 +35,7 @@ FACTS = {
     "round": "the number of a round",
     "incarnation": "how often an agent's process has been started",
     "signal": "the number of the signal that ended a process",
-    "reason": "a word of `simnet.live.refusal.Reason`, or the sentence of an error",
+    "reason": "a word of `simnet.live.envelope.Reason`, or the sentence of an error",
     "count": "how often it has happened by now",
     "seconds": "how long it took by the wall clock",
 }

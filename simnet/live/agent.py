@@ -15,7 +15,7 @@ from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
 from simnet.live import agent_folder as folder
 from simnet.live import certificates, checkpoint, records
-from simnet.live.channel import SecureChannel
+from simnet.live.channel import Channel
 from simnet.live.journal import Journal, Kind, read
 from simnet.live.live_port import Clock, LivePort, Numbering, Replay
 from simnet.live.memory import JournalMemory
@@ -74,7 +74,7 @@ class LiveAgent:
         self._reached = asyncio.Event()
         if not neighbours:
             self._reached.set()
-        self.channel = SecureChannel(
+        self.channel = Channel(
             me,
             post.listen,
             {peer: post.peers[peer] for peer in neighbours},

@@ -1,9 +1,9 @@
 """The channel: frames between one agent and its neighbours, each once and in order, from nobody else.
 
-Over TCP with mutual TLS 1.3 (`certificates`). An agent listens, and dials each neighbour (`reception`, `link`). A frame
-is numbered, kept until the neighbour's channel has acknowledged it, and written again after a reconnection (`outbox`);
-the neighbour lets in each number once (`inbox`). Whatever else arrives is refused, counted and reported, and costs its
-sender the connection, never the agent its life.
+Over TCP with mutual TLS 1.3 (`certificates`). An agent listens (`server`) and dials each neighbour (`dialer`). A frame
+is numbered, kept until the neighbour's channel has acknowledged it, and written again after a reconnection; the
+neighbour lets in each number once (`sequencing`). Whatever else arrives is refused, counted and reported. That costs
+its sender the connection, never the agent its life.
 
 A failure of the agent itself is another matter. What a callback raises, save a `FrameError` about a frame, means that
 the agent cannot go on: the frame at hand counts as not received, no other is handed over, the task that started the
@@ -27,47 +27,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
-from typing import Protocol
 
 from simnet.diagnostics import milestone, tell, warn
 from simnet.errors import FrameError, LiveError
 from simnet.live.certificates import Certificates
-from simnet.live.dialer import Link
-from simnet.live.envelope import run_id
-from simnet.live.frame_inbox import Inbox
-from simnet.live.identity import Speaker
-from simnet.live.limits import Limits
-from simnet.live.refusal import Reason, Refused
-from simnet.live.server import Reception
+from simnet.live.connection import Limits
+from simnet.live.dialer import Dialer
+from simnet.live.envelope import Identity, Reason, Refused, run_id
+from simnet.live.sequencing import PeerInbox
+from simnet.live.server import Server
 from simnet.network import frame
 
 
-class Channel(Protocol):
-    """What an engine needs of a channel."""
-
-    @property
-    def refusals(self) -> Mapping[str, int]:
-        """How often something was refused, by reason."""
-        ...
-
-    async def start(self) -> None:
-        """Listen, and dial the neighbours in the background."""
-        ...
-
-    def send(self, peer: int, frame: bytes) -> None:
-        """Queue a frame for a neighbour."""
-        ...
-
-    async def drain(self, timeout: float) -> bool:
-        """Wait until everything that was queued has been acknowledged; False if time ran out first."""
-        ...
-
-    async def close(self) -> None:
-        """End all connections; what was not acknowledged is not sent any more."""
-        ...
-
-
-class SecureChannel:
+class Channel:
     """One agent's channel to its neighbours, inside a running event loop.
 
     `peers` says where each neighbour listens; it is looked up at every attempt to dial. `tls=None` is for loopback
@@ -103,13 +75,13 @@ class SecureChannel:
         self._on_state = on_state
         self._on_overflow = on_overflow
         self._refusals: Counter[str] = Counter()
-        self._inboxes = {peer: Inbox(*(seen or {}).get(peer, (0, 0))) for peer in peers}
+        self._inboxes = {peer: PeerInbox(*(seen or {}).get(peer, (0, 0))) for peer in peers}
         self._progress = asyncio.Event()
-        speaker = Speaker(run_id(run), me, incarnation)
+        identity = Identity(run_id(run), me, incarnation)
         client, server = (tls.client(), tls.server()) if tls is not None else (None, None)
-        self._links = {
-            peer: Link(
-                speaker,
+        self._dialers = {
+            peer: Dialer(
+                identity,
                 peer,
                 peers,
                 client,
@@ -121,15 +93,15 @@ class SecureChannel:
             )
             for peer in peers
         }
-        self._reception = Reception(
-            speaker,
+        self._server = Server(
+            identity,
             self._inboxes,
             server,
             self._limits,
             keep,
             self._hand_over,
             self._refuse,
-            lambda peer: self._links[peer].rouse(),
+            lambda peer: self._dialers[peer].rouse(),
         )
         self._dialling: list[asyncio.Task[None]] = []
         self._owner: asyncio.Task[object] | None = None
@@ -137,13 +109,13 @@ class SecureChannel:
 
     @property
     def refusals(self) -> Mapping[str, int]:
-        """How often something was refused, by reason (`simnet.live.refusal`)."""
+        """How often something was refused, by reason (`simnet.live.envelope`)."""
         return self._refusals
 
     @property
     def address(self) -> tuple[str, int]:
         """Where the channel listens, once it has started; port 0 has become a real one."""
-        return self._reception.address
+        return self._server.address
 
     @property
     def seen(self) -> dict[int, tuple[int, int]]:
@@ -153,29 +125,29 @@ class SecureChannel:
     @property
     def pending(self) -> dict[int, tuple[bytes, ...]]:
         """The frames that each neighbour has not acknowledged, in order."""
-        return {peer: link.outbox.pending for peer, link in self._links.items()}
+        return {peer: dialer.outbox.pending for peer, dialer in self._dialers.items()}
 
     async def start(self) -> None:
         """Listen, and dial the neighbours in the background."""
         self._owner = asyncio.current_task()
-        await self._reception.open(*self._listen)
-        self._dialling = [asyncio.create_task(link.keep()) for link in self._links.values()]
+        await self._server.open(*self._listen)
+        self._dialling = [asyncio.create_task(dialer.keep()) for dialer in self._dialers.values()]
         for task in self._dialling:
             task.add_done_callback(self._stopped)
 
     def send(self, peer: int, frame: bytes) -> None:
         """Queue a frame for a neighbour; frames arrive in the order of their sending."""
-        if peer not in self._links:
+        if peer not in self._dialers:
             raise LiveError(
-                f"agent {peer} is no neighbour: frames go to {', '.join(map(str, self._links)) or 'nobody'}"
+                f"agent {peer} is no neighbour: frames go to {', '.join(map(str, self._dialers)) or 'nobody'}"
             )
         if len(frame) > self._limits.frame_bytes:
             raise FrameError(
                 f"a frame of {len(frame)} bytes is too long for the channel: {self._limits.frame_bytes} at most"
             )
-        link = self._links[peer]
-        dropped = link.outbox.put(frame)
-        link.push()
+        dialer = self._dialers[peer]
+        dropped = dialer.outbox.put(frame)
+        dialer.push()
         if self._on_overflow is not None:
             for old in dropped:
                 self._on_overflow(peer, old)
@@ -184,13 +156,13 @@ class SecureChannel:
         """What `seen` was when a checkpoint was made is safe: neighbours may forget it. Only needed with `keep`."""
         for peer, (incarnation, sequence) in seen.items():
             if self._inboxes[peer].confirm(incarnation, sequence):
-                self._reception.confirm(peer)
+                self._server.confirm(peer)
 
     async def drain(self, timeout: float) -> bool:
         """Wait until everything that was queued has been acknowledged; False if time ran out first."""
         try:
             async with asyncio.timeout(timeout):
-                while not all(link.outbox.empty for link in self._links.values()):
+                while not all(dialer.outbox.empty for dialer in self._dialers.values()):
                     self._progress.clear()
                     await self._progress.wait()
         except TimeoutError:
@@ -202,7 +174,7 @@ class SecureChannel:
         self._owner = None
         for task in self._dialling:
             task.cancel()
-        await asyncio.gather(self._reception.close(), *self._dialling, return_exceptions=True)
+        await asyncio.gather(self._server.close(), *self._dialling, return_exceptions=True)
         if self._failure is not None:
             raise self._failure
 

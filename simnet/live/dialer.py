@@ -13,16 +13,12 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from simnet.live.certificates import name_of
-from simnet.live.envelope import Kind
-from simnet.live.frame_inbox import Inbox
-from simnet.live.identity import Speaker
-from simnet.live.limits import Limits
-from simnet.live.outbox import Outbox
-from simnet.live.refusal import Reason, Refused
-from simnet.live.stream import Stream, dial
+from simnet.live.connection import Connection, Limits, dial
+from simnet.live.envelope import EnvelopeKind, Identity, Reason, Refused
+from simnet.live.sequencing import PeerInbox, PeerOutbox
 
 
-class Link:
+class Dialer:
     """Sends what is in `outbox` to `peer`.
 
     `inbox` knows the peer's latest incarnation. `addresses` is asked anew at each attempt. `on_state` hears when frames
@@ -31,17 +27,17 @@ class Link:
 
     def __init__(
         self,
-        me: Speaker,
+        me: Identity,
         peer: int,
         addresses: Mapping[int, tuple[str, int]],
         tls: ssl.SSLContext | None,
-        inbox: Inbox,
+        inbox: PeerInbox,
         limits: Limits,
         report: Callable[[int, Reason], None],
         on_state: Callable[[int, bool], None],
         on_progress: Callable[[], None],
     ) -> None:
-        self.outbox = Outbox(limits.window_bytes, limits.outbox_bytes)
+        self.outbox = PeerOutbox(limits.window_bytes, limits.outbox_bytes)
         self._me = me
         self._peer = peer
         self._addresses = addresses
@@ -51,7 +47,7 @@ class Link:
         self._report = report
         self._on_state = on_state
         self._on_progress = on_progress
-        self._stream: Stream | None = None
+        self._connection: Connection | None = None
         self._met = 0
         """The peer's incarnation on the present connection."""
         self._alarm: asyncio.TimerHandle | None = None
@@ -77,63 +73,63 @@ class Link:
 
     def push(self) -> None:
         """Write what may be written now."""
-        if self._stream is None:
+        if self._connection is None:
             return
         while (item := self.outbox.next()) is not None:
-            self._stream.write(self._me.say(Kind.DATA, *item))
+            self._connection.write(self._me.say(EnvelopeKind.DATA, *item))
         if self._alarm is None and self.outbox.unheard:
             loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(self._limits.silence, self._stream.abort)
+            self._alarm = loop.call_later(self._limits.silence, self._connection.abort)
 
     def rouse(self) -> None:
         """The peer was heard just now: dial it without delay, and drop a connection to its earlier incarnation."""
-        if self._stream is None:
+        if self._connection is None:
             self._roused.set()
         elif self._met < self._inbox.incarnation:
-            self._stream.abort()
+            self._connection.abort()
             self._roused.set()
 
-    async def _meet(self) -> Stream:
+    async def _meet(self) -> Connection:
         async with asyncio.timeout(self._limits.introduction):
-            stream = await dial(self._addresses[self._peer], self._tls, name_of(self._peer))
+            connection = await dial(self._addresses[self._peer], self._tls, name_of(self._peer))
             try:
-                stream.write(self._me.say(Kind.HELLO, self.outbox.acknowledged))
-                answer = await stream.receive(0, self._limits.introduction)
+                connection.write(self._me.say(EnvelopeKind.HELLO, self.outbox.acknowledged))
+                answer = await connection.receive(0, self._limits.introduction)
                 if answer is None:
                     raise ConnectionResetError("the peer hung up before it said hello")
-                self._me.expect(answer, self._peer, Kind.HELLO)
+                self._me.expect(answer, self._peer, EnvelopeKind.HELLO)
                 self._inbox.greet(answer.incarnation)
                 self.outbox.resume(answer.sequence)
             except BaseException:
-                stream.abort()
+                connection.abort()
                 raise
         self._met = answer.incarnation
-        return stream
+        return connection
 
-    async def _talk(self, stream: Stream) -> None:
-        self._stream = stream
+    async def _talk(self, connection: Connection) -> None:
+        self._connection = connection
         self._on_state(self._peer, True)
         try:
             self.push()
-            while (item := await stream.receive(0, self._limits.envelope)) is not None:
+            while (item := await connection.receive(0, self._limits.envelope)) is not None:
                 self._hush()
-                self._me.expect(item, self._peer, Kind.ACK, Kind.RECEIPT)
+                self._me.expect(item, self._peer, EnvelopeKind.ACK, EnvelopeKind.RECEIPT)
                 if item.incarnation != self._met:
                     raise Refused(Reason.OUT_OF_DATE, f"incarnation {item.incarnation} answers, not {self._met}")
-                if item.kind is Kind.RECEIPT:
+                if item.kind is EnvelopeKind.RECEIPT:
                     self.outbox.receipt(item.sequence)
                 else:
                     self.outbox.acknowledge(item.sequence)
                     self._on_progress()
                 self.push()
         except Refused:
-            stream.abort()
+            connection.abort()
             raise
         finally:
-            self._stream = None
+            self._connection = None
             self._hush()
             self._on_state(self._peer, False)
-            await stream.close()
+            await connection.close()
 
     async def _rest(self, failures: int) -> None:
         """Pause, longer after each failure; to be roused leaves the first pause, so that no peer sets our pace."""

@@ -16,17 +16,20 @@ Little-endian, 48 bytes of header, then the content:
 
 Nothing here reads or writes. `head` judges the header alone, so that a reader knows what is announced before it makes
 room for it. The checksum finds damage; it does not stop a forger, TLS does.
+
+What breaks a rule is `Refused` for a `Reason`. The reasons are few and fixed, so that a flood of bad input can neither
+fill a table of counts nor write its own text into a log.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from hashlib import sha256
 from struct import Struct
 from zlib import crc32
 
-from simnet.live.refusal import Reason, Refused
+from simnet.errors import FrameError
 
 MAGIC = b"sE"
 VERSION = 1
@@ -37,7 +40,50 @@ _CHECKSUM = Struct("<I")
 HEADER_BYTES = _FIELDS.size + _CHECKSUM.size
 
 
-class Kind(IntEnum):
+class Reason(StrEnum):
+    """What was wrong."""
+
+    HANDSHAKE = "handshake"
+    """The connection did not get as far as an introduction: it spoke no TLS 1.3, or went away."""
+    STRANGER = "stranger"
+    """No certificate, one of another authority, or that of an agent that is no neighbour."""
+    IMPOSTOR = "impostor"
+    """A neighbour under a name that is not its own."""
+    MALFORMED = "malformed"
+    """Not an envelope, or one that has no place at this point."""
+    VERSION = "version"
+    """An envelope of another version."""
+    OVERSIZED = "oversized"
+    """An envelope that announces more than the limit."""
+    CHECKSUM = "checksum"
+    """An envelope that was damaged on its way."""
+    TRUNCATED = "truncated"
+    """The connection ended in the middle of an envelope."""
+    SLOW = "slow"
+    """An introduction or an envelope that did not end in time, or a peer that does not read its acknowledgements."""
+    CROWDED = "crowded"
+    """The connection that had waited longest for its introduction when there were too many of them."""
+    OTHER_RUN = "other run"
+    """An envelope of another run."""
+    OUT_OF_DATE = "out of date"
+    """An envelope of an agent's earlier incarnation."""
+    REPLAYED = "replayed"
+    """A sequence number that was there before."""
+    GAP = "gap"
+    """A sequence number that is not the next one."""
+    UNUSABLE = "unusable"
+    """An envelope in order whose content is no frame, or none that the agent can read."""
+
+
+class Refused(FrameError):
+    """Something is not let in; `reason` is the word that it is counted under."""
+
+    def __init__(self, reason: Reason, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+
+
+class EnvelopeKind(IntEnum):
     """What an envelope is for."""
 
     HELLO = 1
@@ -54,7 +100,7 @@ class Kind(IntEnum):
 class Envelope:
     """An envelope that passed all checks of form."""
 
-    kind: Kind
+    kind: EnvelopeKind
     run: bytes
     sender: int
     incarnation: int
@@ -66,7 +112,7 @@ class Envelope:
 class Header:
     """A header that is one, as far as can be known without the content."""
 
-    kind: Kind
+    kind: EnvelopeKind
     run: bytes
     sender: int
     incarnation: int
@@ -109,7 +155,7 @@ def head(data: bytes, limit: int) -> Header:
         raise Refused(Reason.MALFORMED, f"envelope kind {kind} is unknown")
     if length > limit:
         raise Refused(Reason.OVERSIZED, f"an envelope holds at most {limit} bytes here, this one announces {length}")
-    if length and kind != Kind.DATA:
+    if length and kind != EnvelopeKind.DATA:
         raise Refused(Reason.MALFORMED, f"only data has content, this {_KINDS[kind].name} announces {length} bytes")
     (checksum,) = _CHECKSUM.unpack_from(data, _FIELDS.size)
     running = crc32(data[: _FIELDS.size])
@@ -136,4 +182,26 @@ def decode(data: bytes, limit: int) -> Envelope:
     return seal(header, content)
 
 
-_KINDS = {int(kind): kind for kind in Kind}
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One agent's process as its peers know it: the run, the agent, and how often it has been started."""
+
+    run: bytes
+    agent: int
+    incarnation: int
+
+    def say(self, kind: EnvelopeKind, sequence: int, content: bytes = b"") -> Envelope:
+        """An envelope from here."""
+        return Envelope(kind, self.run, self.agent, self.incarnation, sequence, content)
+
+    def expect(self, item: Envelope, peer: int, *kinds: EnvelopeKind) -> None:
+        """Refuse what is not of this run, not from `peer`, or not of these kinds."""
+        if item.run != self.run:
+            raise Refused(Reason.OTHER_RUN, "the envelope is of another run")
+        if item.sender != peer:
+            raise Refused(Reason.IMPOSTOR, f"agent {peer} says that it is agent {item.sender}")
+        if item.kind not in kinds:
+            raise Refused(Reason.MALFORMED, f"{item.kind.name} is not what comes here")
+
+
+_KINDS = {int(kind): kind for kind in EnvelopeKind}

@@ -15,18 +15,15 @@ from collections.abc import Callable, Coroutine, Mapping
 
 from simnet.errors import LiveError
 from simnet.live.certificates import agent_of
-from simnet.live.envelope import Envelope, Kind
-from simnet.live.frame_inbox import Inbox
-from simnet.live.identity import Speaker
-from simnet.live.limits import Limits
-from simnet.live.refusal import Reason, Refused
-from simnet.live.stream import Stream, accept
+from simnet.live.connection import Connection, Limits, accept
+from simnet.live.envelope import Envelope, EnvelopeKind, Identity, Reason, Refused
+from simnet.live.sequencing import PeerInbox
 
 _BREATHER = 0.1
 """Seconds to wait when the system has no more sockets to give."""
 
 
-class Reception:
+class Server:
     """Takes envelopes from the neighbours that `inboxes` names, and answers each.
 
     `hand_over` gets what each envelope holds, once and in order; `on_call` hears who has just introduced itself. With
@@ -35,8 +32,8 @@ class Reception:
 
     def __init__(
         self,
-        me: Speaker,
-        inboxes: Mapping[int, Inbox],
+        me: Identity,
+        inboxes: Mapping[int, PeerInbox],
         tls: ssl.SSLContext | None,
         limits: Limits,
         keep: bool,
@@ -53,7 +50,7 @@ class Reception:
         self._report = report
         self._on_call = on_call
         self._strangers: dict[asyncio.Task[None], None] = {}
-        self._neighbours: dict[int, tuple[asyncio.Task[None], Stream]] = {}
+        self._neighbours: dict[int, tuple[asyncio.Task[None], Connection]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._listener: socket.socket | None = None
 
@@ -90,8 +87,8 @@ class Reception:
     def confirm(self, peer: int) -> None:
         """Tell a neighbour, if it is connected, what it may forget."""
         if peer in self._neighbours:
-            _, stream = self._neighbours[peer]
-            stream.write(self._me.say(Kind.ACK, self._inboxes[peer].confirmed))
+            _, connection = self._neighbours[peer]
+            connection.write(self._me.say(EnvelopeKind.ACK, self._inboxes[peer].confirmed))
 
     async def _listen(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -119,39 +116,39 @@ class Reception:
         task = asyncio.current_task()
         assert task is not None
         peer: int | None = None
-        stream: Stream | None = None
+        connection: Connection | None = None
         try:
             try:
                 async with asyncio.timeout(self._limits.introduction):
-                    stream = await accept(sock, self._tls)
-                    peer = self._identify(stream)
-                    hello = await stream.receive(0, self._limits.introduction)
+                    connection = await accept(sock, self._tls)
+                    peer = self._identify(connection)
+                    hello = await connection.receive(0, self._limits.introduction)
             except TimeoutError:
                 raise Refused(Reason.SLOW, f"no hello after {self._limits.introduction} s") from None
             if hello is None:
                 raise Refused(Reason.HANDSHAKE, "the connection ended before a hello")
             peer = self._admit(peer, hello)
             self._strangers.pop(task, None)
-            await self._serve(peer, stream, task)
+            await self._serve(peer, connection, task)
         except Refused as refused:
             self._report(peer, refused.reason)
-            if stream is not None:
-                stream.abort()
+            if connection is not None:
+                connection.abort()
         except OSError:
             pass  # The neighbour is gone; it will call again.
         finally:
             if task in self._strangers:
                 del self._strangers[task]
-                if stream is not None:
-                    stream.abort()
-            if stream is not None:
-                await stream.close()
+                if connection is not None:
+                    connection.abort()
+            if connection is not None:
+                await connection.close()
 
-    def _identify(self, stream: Stream) -> int | None:
+    def _identify(self, connection: Connection) -> int | None:
         """The neighbour that the certificate names; without TLS nobody is named."""
         if self._tls is None:
             return None
-        agent = agent_of(stream.certificate)
+        agent = agent_of(connection.certificate)
         if agent not in self._inboxes:
             raise Refused(Reason.STRANGER, f"agent {agent} of this deployment is no neighbour")
         return agent
@@ -161,33 +158,33 @@ class Reception:
             peer = hello.sender
             if peer not in self._inboxes:
                 raise Refused(Reason.STRANGER, f"agent {peer} is no neighbour")
-        self._me.expect(hello, peer, Kind.HELLO)
+        self._me.expect(hello, peer, EnvelopeKind.HELLO)
         inbox = self._inboxes[peer]
         inbox.greet(hello.incarnation)
         inbox.start(hello.sequence)
         return peer
 
-    async def _serve(self, peer: int, stream: Stream, task: asyncio.Task[None]) -> None:
+    async def _serve(self, peer: int, connection: Connection, task: asyncio.Task[None]) -> None:
         if peer in self._neighbours:
             earlier, _ = self._neighbours[peer]
             earlier.cancel()
-        self._neighbours[peer] = task, stream
+        self._neighbours[peer] = task, connection
         inbox = self._inboxes[peer]
-        stream.write(self._me.say(Kind.HELLO, inbox.received))
-        stream.write(self._me.say(Kind.ACK, inbox.confirmed))
+        connection.write(self._me.say(EnvelopeKind.HELLO, inbox.received))
+        connection.write(self._me.say(EnvelopeKind.ACK, inbox.confirmed))
         self._on_call(peer)
         try:
-            while (item := await stream.receive(self._limits.frame_bytes, self._limits.envelope)) is not None:
-                self._me.expect(item, peer, Kind.DATA)
+            while (item := await connection.receive(self._limits.frame_bytes, self._limits.envelope)) is not None:
+                self._me.expect(item, peer, EnvelopeKind.DATA)
                 inbox.judge(item)
                 self._hand_over(peer, item.content)
                 inbox.take(item)
                 if self._keep:
-                    stream.write(self._me.say(Kind.RECEIPT, inbox.received))
+                    connection.write(self._me.say(EnvelopeKind.RECEIPT, inbox.received))
                 else:
                     inbox.confirm(*inbox.seen)
-                    stream.write(self._me.say(Kind.ACK, inbox.confirmed))
-                await stream.flush(self._limits.envelope)
+                    connection.write(self._me.say(EnvelopeKind.ACK, inbox.confirmed))
+                await connection.flush(self._limits.envelope)
         finally:
             if self._neighbours.get(peer, (None,))[0] is task:
                 del self._neighbours[peer]

@@ -13,14 +13,14 @@ import time
 from pathlib import Path
 
 from simnet.live import certificates
-from simnet.live.channel import SecureChannel
+from simnet.live.channel import Channel
 from simnet.network import frame
 
 
 async def play(folder: Path, me: int, here: str, there: str, port: int, count: int) -> None:
     arrived: asyncio.Queue[int] = asyncio.Queue()
     ready = asyncio.Event()
-    channel = SecureChannel(
+    channel = Channel(
         me,
         (here, port),
         {1 - me: (there, port)},

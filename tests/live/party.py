@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from simnet.live import certificates
-from simnet.live.channel import SecureChannel
-from simnet.live.envelope import Envelope, Kind, decode, encode, run_id
-from simnet.live.limits import Limits
+from simnet.live.channel import Channel
+from simnet.live.connection import Limits
+from simnet.live.envelope import Envelope, EnvelopeKind, decode, encode, run_id
 from simnet.network import frame
 
 HOST = "127.0.0.1"
@@ -28,14 +28,14 @@ def value(sender: int, round: int, payload: bytes = b"model") -> bytes:
 
 
 def hello(sender: int, *, incarnation: int = 1, sequence: int = 0, run: str = RUN) -> bytes:
-    return encode(Envelope(Kind.HELLO, run_id(run), sender, incarnation, sequence))
+    return encode(Envelope(EnvelopeKind.HELLO, run_id(run), sender, incarnation, sequence))
 
 
 def data(
     sender: int, sequence: int, *, incarnation: int = 1, run: str = RUN, content: bytes | None = None, round: int = 0
 ) -> bytes:
     content = value(sender, round) if content is None else content
-    return encode(Envelope(Kind.DATA, run_id(run), sender, incarnation, sequence, content))
+    return encode(Envelope(EnvelopeKind.DATA, run_id(run), sender, incarnation, sequence, content))
 
 
 class Party:
@@ -54,7 +54,7 @@ class Party:
         self.overflowed: list[int] = []
         self._on_frame = on_frame
         self._news = asyncio.Event()
-        self.channel = SecureChannel(
+        self.channel = Channel(
             me,
             listen,
             peers,

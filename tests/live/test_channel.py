@@ -12,9 +12,9 @@ import pytest
 from simnet.errors import FrameError, LiveError
 from simnet.live import certificates
 from simnet.live.certificates import Certificates
-from simnet.live.channel import SecureChannel
-from simnet.live.envelope import Envelope, Kind, decode, encode, run_id
-from simnet.live.limits import Limits
+from simnet.live.channel import Channel
+from simnet.live.connection import Limits
+from simnet.live.envelope import Envelope, EnvelopeKind, decode, encode, run_id
 from tests.live.party import (
     HOST,
     NOWHERE,
@@ -389,7 +389,7 @@ def test_a_failing_report_of_a_refusal_or_a_state_stops_the_agent_too(deployment
         async with running(right):
             peers = {1: right.channel.address}
             tls = certificates.load(deployment, 0)
-            left = SecureChannel(0, (HOST, 0), peers, tls, RUN, 1, ignore, on_refusal, on_state)
+            left = Channel(0, (HOST, 0), peers, tls, RUN, 1, ignore, on_refusal, on_state)
             await left.start()
             garbage = await Caller.dial(left.address, None)
             garbage.say(bytes(100))
@@ -409,7 +409,7 @@ def test_a_failing_report_of_a_refusal_or_a_state_stops_the_agent_too(deployment
     [
         (hello(0, run="another run"), "other run"),
         (data(0, 1), "oversized"),
-        (encode(Envelope(Kind.RECEIPT, run_id(RUN), 0, 1, 0)), "malformed"),
+        (encode(Envelope(EnvelopeKind.RECEIPT, run_id(RUN), 0, 1, 0)), "malformed"),
         (hello(0) + data(0, 2), "gap"),
         (hello(0) + data(0, 1) + data(0, 1), "replayed"),
         (hello(0, sequence=7) + data(0, 7), "replayed"),
@@ -417,7 +417,7 @@ def test_a_failing_report_of_a_refusal_or_a_state_stops_the_agent_too(deployment
         (hello(0) + data(0, 1, incarnation=0), "out of date"),
         (hello(0) + data(3, 1), "impostor"),
         (hello(0) + hello(0), "malformed"),
-        (hello(0) + encode(Envelope(Kind.ACK, run_id(RUN), 0, 1, 0)), "malformed"),
+        (hello(0) + encode(Envelope(EnvelopeKind.ACK, run_id(RUN), 0, 1, 0)), "malformed"),
         (hello(0)[:30], "truncated"),
         (hello(0) + data(0, 1)[:-1], "truncated"),
         (hello(0) + b"\xff" * 48, "malformed"),
@@ -449,7 +449,7 @@ def test_a_neighbour_that_calls_again_replaces_its_connection(deployment: Path) 
             second = await caller(right, deployment, 0)
             second.say(hello(0))
             answer = await second.hear()
-            assert (answer.kind, answer.sender, answer.sequence) == (Kind.HELLO, 1, 1)
+            assert (answer.kind, answer.sender, answer.sequence) == (EnvelopeKind.HELLO, 1, 1)
             await first.hears_the_end()
             second.say(data(0, 2, round=2))
             await right.has((0, 1), (0, 2))
@@ -545,8 +545,8 @@ def test_a_neighbour_that_takes_frames_and_never_says_so_is_dialled_again(deploy
         (hello(1, sequence=5), "malformed"),
         (hello(1, run="another run"), "other run"),
         (hello(2), "impostor"),
-        (hello(1) + encode(Envelope(Kind.ACK, run_id(RUN), 1, 1, 9)), "malformed"),
-        (hello(1) + encode(Envelope(Kind.ACK, run_id(RUN), 1, 7, 0)), "out of date"),
+        (hello(1) + encode(Envelope(EnvelopeKind.ACK, run_id(RUN), 1, 1, 9)), "malformed"),
+        (hello(1) + encode(Envelope(EnvelopeKind.ACK, run_id(RUN), 1, 7, 0)), "out of date"),
         (hello(1) + data(1, 1), "oversized"),
     ],
     ids=lambda said: said if isinstance(said, str) else "",
@@ -638,5 +638,5 @@ def test_closing_leaves_nothing_behind(deployment: Path) -> None:
     run(story)
 
 
-def _channel(tls: Certificates | None, listen: tuple[str, int], peers: dict[int, tuple[str, int]]) -> SecureChannel:
-    return SecureChannel(0, listen, peers, tls, RUN, 1, lambda *_: None, lambda *_: None, lambda *_: None)
+def _channel(tls: Certificates | None, listen: tuple[str, int], peers: dict[int, tuple[str, int]]) -> Channel:
+    return Channel(0, listen, peers, tls, RUN, 1, lambda *_: None, lambda *_: None, lambda *_: None)

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simnet.live.envelope import HEADER_BYTES, Envelope, Header, Kind, decode, encode, head, run_id
-from simnet.live.refusal import Reason, Refused
+from simnet.errors import FrameError
+from simnet.live.envelope import (
+    HEADER_BYTES,
+    Envelope,
+    EnvelopeKind,
+    Header,
+    Reason,
+    Refused,
+    decode,
+    encode,
+    head,
+    run_id,
+)
 from tests.live.party import data, hello
+from tests.live.test_connection import section
 
 LIMIT = 1 << 16
 
 runs = st.binary(min_size=16, max_size=16)
 numbers = st.integers(0, 2**64 - 1)
 data_envelopes = st.builds(
-    Envelope, st.just(Kind.DATA), runs, st.integers(0, 2**32 - 1), numbers, numbers, st.binary(max_size=300)
+    Envelope, st.just(EnvelopeKind.DATA), runs, st.integers(0, 2**32 - 1), numbers, numbers, st.binary(max_size=300)
 )
 bare_envelopes = st.builds(
-    Envelope, st.sampled_from([Kind.HELLO, Kind.ACK, Kind.RECEIPT]), runs, st.integers(0, 2**32 - 1), numbers, numbers
+    Envelope,
+    st.sampled_from([EnvelopeKind.HELLO, EnvelopeKind.ACK, EnvelopeKind.RECEIPT]),
+    runs,
+    st.integers(0, 2**32 - 1),
+    numbers,
+    numbers,
 )
 envelopes = data_envelopes | bare_envelopes
 
@@ -114,7 +132,7 @@ def test_four_gibibytes_that_are_only_announced_cost_nothing() -> None:
 
 
 def test_the_layout_is_what_the_documentation_says() -> None:
-    raw = encode(Envelope(Kind.DATA, run_id("a run"), 3, 2, 7, b"frame"))
+    raw = encode(Envelope(EnvelopeKind.DATA, run_id("a run"), 3, 2, 7, b"frame"))
     assert raw[:4] == b"sE\x01\x02"
     assert raw[4:20].hex() == "7666f0507e9b2d38e9dee8b3a19b4379"
     assert raw[20:44] == b"\x03\0\0\0" + b"\x02" + bytes(7) + b"\x07" + bytes(7) + b"\x05\0\0\0"
@@ -124,3 +142,14 @@ def test_the_layout_is_what_the_documentation_says() -> None:
 def test_a_header_is_the_same_whatever_follows_it() -> None:
     assert isinstance(head(hello(0), 0), Header)
     assert head(hello(0), 0) == head(hello(0), LIMIT)
+
+
+def test_every_word_is_explained_and_no_other() -> None:
+    first_cells = re.findall(r"^\| (`.*?) \|", section("What is refused"), flags=re.MULTILINE)
+    assert {word for cell in first_cells for word in re.findall(r"`(.+?)`", cell)} == set(Reason)
+
+
+def test_a_refusal_is_a_frame_error_with_a_word() -> None:
+    refused = Refused(Reason.GAP, "number 3 after 1")
+    assert isinstance(refused, FrameError)
+    assert (str(refused), refused.reason) == ("number 3 after 1", "gap")

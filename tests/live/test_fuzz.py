@@ -16,10 +16,9 @@ import pytest
 
 from simnet.live import certificates
 from simnet.live.agent import LiveAgent, serve
-from simnet.live.envelope import HEADER_BYTES
+from simnet.live.envelope import HEADER_BYTES, Reason
 from simnet.live.fleet import free_ports
 from simnet.live.placement import Post
-from simnet.live.refusal import Reason
 from simnet.network import frame
 from simnet.network.codec import CODECS
 from simnet.streams import Streams

@@ -1,11 +1,14 @@
-"""What one agent still owes one peer: numbered, in order, kept until acknowledged. No I/O.
+"""Each frame once and in order: the numbers of the frames between one agent and one peer. No I/O.
 
-A frame gets its number when it is first written to a connection. Frames that were written stay until the peer
-acknowledges them and are written again after a reconnection, from where the peer says it stands. Frames that were never
-written wait; when they take more room than allowed the oldest are dropped, and since these have no number yet the peer
-sees no gap, and nothing that was dropped can have arrived. Under barrier pacing nobody gets more than a round ahead of
-a neighbour, so a few frames wait at most and none is dropped; under the other pacings a newer value supersedes an older
-one.
+A frame gets its number when it is first written to a connection: 1, 2, 3, … within one incarnation of the sender's
+process. The receiver (`PeerInbox`) lets in the next number only. A process that was restarted has a higher incarnation
+and numbers anew; what its earlier incarnation still says is refused from then on.
+
+The sender (`PeerOutbox`) keeps frames that were written until the peer acknowledges them. It writes them again after a
+reconnection, from where the peer says it stands. Frames that were never written wait. When they take more room than
+allowed the oldest are dropped: these have no number yet, so the peer sees no gap, and nothing that was dropped can have
+arrived. Under barrier pacing nobody gets more than a round ahead of a neighbour, so a few frames wait at most and none
+is dropped. Under the other pacings a newer value supersedes an older one.
 """
 
 from __future__ import annotations
@@ -13,13 +16,63 @@ from __future__ import annotations
 from collections import deque
 from itertools import islice
 
-from simnet.live.refusal import Reason, Refused
+from simnet.live.envelope import Envelope, Reason, Refused
 
 OVERHEAD = 128
 """What an empty frame counts for: Python's objects around it take about this much."""
 
 
-class Outbox:
+class PeerInbox:
+    """What one agent has from one peer: which incarnation, up to which number."""
+
+    def __init__(self, incarnation: int = 0, received: int = 0) -> None:
+        self.incarnation = incarnation
+        self.received = received
+        self.confirmed = received
+        """What the peer was told to forget; never more than `received`."""
+
+    @property
+    def seen(self) -> tuple[int, int]:
+        """Incarnation and last number: what a checkpoint keeps."""
+        return self.incarnation, self.received
+
+    def greet(self, incarnation: int) -> None:
+        """The peer runs under this incarnation; a new one starts anew."""
+        if incarnation < self.incarnation:
+            raise Refused(
+                Reason.OUT_OF_DATE,
+                f"incarnation {incarnation} speaks, incarnation {self.incarnation} has been there already",
+            )
+        if incarnation > self.incarnation:
+            self.incarnation, self.received, self.confirmed = incarnation, 0, 0
+
+    def start(self, acknowledged: int) -> None:
+        """The peer has nothing left up to this number, whoever acknowledged it: there is no use in waiting for it."""
+        self.received = max(self.received, acknowledged)
+        self.confirmed = max(self.confirmed, acknowledged)
+
+    def judge(self, envelope: Envelope) -> None:
+        """Refuse data that is not the next."""
+        if envelope.incarnation != self.incarnation:
+            raise Refused(Reason.OUT_OF_DATE, f"data of incarnation {envelope.incarnation}, not {self.incarnation}")
+        if envelope.sequence <= self.received:
+            raise Refused(Reason.REPLAYED, f"number {envelope.sequence} again, {self.received} was the last one")
+        if envelope.sequence != self.received + 1:
+            raise Refused(Reason.GAP, f"number {envelope.sequence} after {self.received}")
+
+    def take(self, envelope: Envelope) -> None:
+        """Data that was judged has found its place."""
+        self.received = envelope.sequence
+
+    def confirm(self, incarnation: int, sequence: int) -> bool:
+        """What is up to here is safe; whether that is news."""
+        if incarnation != self.incarnation or not self.confirmed < sequence <= self.received:
+            return False
+        self.confirmed = sequence
+        return True
+
+
+class PeerOutbox:
     """Frames for one peer: `waiting`, then written and unacknowledged, then forgotten."""
 
     def __init__(self, window: int, room: int) -> None:

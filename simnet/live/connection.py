@@ -1,4 +1,4 @@
-"""A connection that carries envelopes: made, accepted, read against the clock, closed."""
+"""A connection that carries envelopes: made, accepted, read against the clock, closed; and what one may cost."""
 
 from __future__ import annotations
 
@@ -9,18 +9,45 @@ import ssl
 from dataclasses import dataclass
 
 from simnet.live import envelope
-from simnet.live.envelope import Envelope
-from simnet.live.refusal import Reason, Refused
+from simnet.live.envelope import Envelope, Reason, Refused
 
 FAREWELL = 1.0
 """Seconds for the last bytes to leave when a connection is closed in peace."""
 _READ_AHEAD = 1 << 16
+MIB = 1 << 20
 _HOSTNAME_MISMATCH = 62
 """OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH: the certificate is good, and another's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class Limits:
+    """What a channel spends at most on its peers and on strangers: bytes, seconds and counts.
+
+    The defaults suit models of up to half a million coefficients.
+    """
+
+    frame_bytes: int = 4 * MIB
+    """The largest frame, in either direction."""
+    window_bytes: int = 16 * MIB
+    """Written to a peer and not yet acknowledged: when it is reached, writing waits for an acknowledgement."""
+    outbox_bytes: int = 16 * MIB
+    """Not yet written to a peer: when it is reached, the oldest of them are dropped."""
+    introduction: float = 10.0
+    """From the connection to the end of both hellos."""
+    envelope: float = 30.0
+    """From an envelope's first byte to its last, and for a peer to read its acknowledgements."""
+    silence: float = 60.0
+    """Without a sign that what was written has arrived: the connection is made anew. Longer than any peer computes."""
+    introductions: int = 32
+    """Connections that have not introduced themselves yet; TLS takes 256 KiB for each."""
+    first_pause: float = 0.05
+    """Before a second attempt to reach a peer; doubled at each further one."""
+    longest_pause: float = 5.0
+    """The doubling ends here. Each pause is drawn between half of its length and all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
     """One TCP connection, with or without TLS on it."""
 
     reader: asyncio.StreamReader
@@ -78,7 +105,7 @@ class Stream:
         self.writer.transport.abort()
 
 
-async def dial(address: tuple[str, int], tls: ssl.SSLContext | None, name: str) -> Stream:
+async def dial(address: tuple[str, int], tls: ssl.SSLContext | None, name: str) -> Connection:
     """A connection to whoever proves to be `name`."""
     host, port = address
     try:
@@ -92,10 +119,10 @@ async def dial(address: tuple[str, int], tls: ssl.SSLContext | None, name: str) 
         )
     except ssl.SSLError as error:
         raise Refused(_judge(error), f"TLS refused the other end: {error.reason}") from None
-    return _prompt(Stream(reader, writer))
+    return _prompt(Connection(reader, writer))
 
 
-async def accept(sock: socket.socket, tls: ssl.SSLContext | None) -> Stream:
+async def accept(sock: socket.socket, tls: ssl.SSLContext | None) -> Connection:
     """The connection behind an accepted socket, once TLS is satisfied with it."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=_READ_AHEAD)
@@ -108,7 +135,7 @@ async def accept(sock: socket.socket, tls: ssl.SSLContext | None) -> Stream:
         raise Refused(_judge(error), f"TLS refused the other end: {error.reason}") from None
     except OSError:
         raise Refused(Reason.HANDSHAKE, "the connection ended before TLS was satisfied") from None
-    return _prompt(Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop)))
+    return _prompt(Connection(reader, asyncio.StreamWriter(transport, protocol, reader, loop)))
 
 
 def _judge(error: ssl.SSLError) -> Reason:
@@ -117,9 +144,9 @@ def _judge(error: ssl.SSLError) -> Reason:
     return Reason.STRANGER if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else Reason.HANDSHAKE
 
 
-def _prompt(stream: Stream) -> Stream:
+def _prompt(connection: Connection) -> Connection:
     """Small envelopes leave at once: an acknowledgement must not wait for more to come."""
-    sock: socket.socket | None = stream.writer.get_extra_info("socket")
+    sock: socket.socket | None = connection.writer.get_extra_info("socket")
     if sock is not None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return stream
+    return connection
