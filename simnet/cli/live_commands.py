@@ -144,19 +144,20 @@ def agent(
 ) -> None:
     """Run one agent on a host of its own; a deployment is one such command an agent."""
     from simnet.errors import LiveError
-    from simnet.live import alone
-    from simnet.live import peers as peer_file
-    from simnet.live.placement import Post
+    from simnet.live import standalone
+    from simnet.live.placement import Placement, load_peers, read_address
 
     if noise not in ("own", "scenario"):
         raise LiveError(f"--noise {noise}: must be own or scenario")
     scenario = load(file, sets, seed)
-    known = peer_file.load(peers, _agents(scenario))
+    known = load_peers(peers, _agents(scenario))
     if id not in known.agents:
         raise LiveError(f"--id {id}: the agents are 0 to {len(known.agents) - 1}")
-    place = ("127.0.0.1", known.agents[id][1]) if listen is None else peer_file.address(listen, "--listen")
-    post = Post(id, state, known.run, place, known.agents, certificates, shim, noise == "own")
-    to_the_end = alone.run(scenario, post, linger=linger, say=lambda text: typer.echo(f"agent {id}: {text}", err=True))
+    here = ("127.0.0.1", known.agents[id][1]) if listen is None else read_address(listen, "--listen")
+    placement = Placement(id, state, known.run, here, known.agents, certificates, shim, noise == "own")
+    to_the_end = standalone.run(
+        scenario, placement, linger=linger, say=lambda text: typer.echo(f"agent {id}: {text}", err=True)
+    )
     if not to_the_end:
         typer.echo(f"agent {id}: stopped; the same command goes on", err=True)
         raise typer.Exit(143)

@@ -1,13 +1,22 @@
 """Live: agents as processes of their own, over real sockets, in real time.
 
-certificates  who is who: an authority a deployment (`authority`), a certificate an agent
-envelope      what a frame travels in, and what is refused (`refusal`)
-channel       frames between an agent and its neighbours: `link` dials, `reception` lets in, both over `stream`;
-              `outbox` and `inbox` keep the numbers, `speaker` the names, `limits` the bounds
+run           `simnet live`: all agents of a scenario on this machine; which scenarios cannot be live
+standalone    `simnet agent`: one agent on a host of its own
+placement     where agents are, the peer file, and what looks after an agent
+fleet         the agents of a run as processes of this machine
+agent         one agent's life, from its start or restart to its end
+live_port     what its program sees: time, messages, the record
 shim          the scenario's links in front of the channel
-agent         one agent's life at its `post`: `memory` writes its `journal` (of `records`, in its `folder`),
-              `checkpoint` saves its objects, `recovery` says where to go on after a crash
-fleet         all agents of a run as processes of this machine; `alone` is one on a host of its own, `peers` its file
+channel       frames between an agent and its neighbours, over what follows
+dialer        the connection to one neighbour
+server        the connections of those who dial this agent
+connection    one connection, and what it may cost
+sequencing    each frame once and in order
+envelope      what a frame travels in, and the reasons for which it is refused
+certificates  who is who; `authority` signs
+agent_folder  the files that an agent keeps
+journal       the file of all that an agent must not forget
+checkpoint    an agent's objects as bytes
+recovery      what is written when, and where to go on after a crash
 merge         the agents' journals as one record
-run           `simnet live`; `fit` says which scenarios can be
 """

@@ -14,13 +14,12 @@ from simnet.agent.pacing import Deadline
 from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
 from simnet.live import agent_folder as folder
-from simnet.live import certificates, checkpoint, records
+from simnet.live import certificates, checkpoint
 from simnet.live.channel import Channel
-from simnet.live.journal import Journal, Kind, read
-from simnet.live.live_port import Clock, LivePort, Numbering, Replay
-from simnet.live.memory import JournalMemory
-from simnet.live.placement import Attendant, Post
-from simnet.live.recovery import Past, recover
+from simnet.live.journal import Journal, RecordKind, Start, event_body, packed, read
+from simnet.live.live_port import Clock, LivePort, Numbering, RepeatedRound
+from simnet.live.placement import Placement, Supervisor
+from simnet.live.recovery import JournalMemory, Past, recover
 from simnet.live.shim import Direct, Line, Shim, round_of
 from simnet.network.wire import Passage
 from simnet.privacy.ledger import Charge
@@ -30,21 +29,23 @@ from simnet.version import VERSION
 from simnet.world import World
 
 
-async def serve(world: World, post: Post, attendant: Attendant, journal: Callable[[Path], Journal] = Journal) -> None:
+async def serve(
+    world: World, placement: Placement, supervisor: Supervisor, journal: Callable[[Path], Journal] = Journal
+) -> None:
     """Be an agent, from wherever its folder says that it has got to, until dismissed."""
-    with folder.occupied(post.folder):
-        folder.keep_scenario(post.folder, world.scenario.to_toml())
-        place = post.folder / folder.JOURNAL
+    with folder.occupied(placement.folder):
+        folder.keep_scenario(placement.folder, world.scenario.to_toml())
+        place = placement.folder / folder.JOURNAL
         past = recover(read(place)) if place.exists() else None
-        if past is not None and (past.start.agent, past.start.run) != (post.agent, post.run):
+        if past is not None and (past.start.agent, past.start.run) != (placement.agent, placement.run):
             whose = f"agent {past.start.agent} of {past.start.run!r}"
-            raise LiveError(f"{post.folder} holds the state of {whose}: choose another folder")
-        number = folder.incarnation(post.folder)
-        tell("agent started", agent=post.agent, incarnation=number)
+            raise LiveError(f"{placement.folder} holds the state of {whose}: choose another folder")
+        number = folder.incarnation(placement.folder)
+        tell("agent started", agent=placement.agent, incarnation=number)
         book = journal(place)
         if past is None:
             book.rewrite([])  # the very first record may have been torn
-        agent = LiveAgent(world, post, attendant, book, number)
+        agent = LiveAgent(world, placement, supervisor, book, number)
         try:
             await agent.live(past)
         finally:
@@ -59,16 +60,18 @@ async def serve(world: World, post: Post, attendant: Attendant, journal: Callabl
 class LiveAgent:
     """An agent's objects, new or brought back to where they were; inside a running event loop."""
 
-    def __init__(self, world: World, post: Post, attendant: Attendant, journal: Journal, incarnation: int) -> None:
-        scenario, me = world.scenario, post.agent
-        self._world, self._post, self._attendant, self._journal = world, post, attendant, journal
-        self._peer = peers_of(world, folder.secret(post.folder) if post.own_noise else None)[me]
+    def __init__(
+        self, world: World, placement: Placement, supervisor: Supervisor, journal: Journal, incarnation: int
+    ) -> None:
+        scenario, me = world.scenario, placement.agent
+        self._world, self._placement, self._supervisor, self._journal = world, placement, supervisor, journal
+        self._peer = peers_of(world, folder.secret(placement.folder) if placement.own_noise else None)[me]
         self._pacing = wiring.pacing(scenario, me)
         self._numbering = Numbering({agent: sorted(world.graph[agent]) for agent in world.graph})
         neighbours = self._numbering.neighbours[me]
         self.neighbourhood = Neighbourhood(neighbours, self._peer.initial(), aligned=self._pacing.aligned)
         self._writer = wiring.writer(scenario, me)
-        self._work = wiring.work_times(scenario, me) if post.shim else None
+        self._work = wiring.work_times(scenario, me) if placement.shim else None
         self._ledger = world.budgeting.ledger(scenario)
         self._unreached = set(neighbours)
         self._reached = asyncio.Event()
@@ -76,19 +79,19 @@ class LiveAgent:
             self._reached.set()
         self.channel = Channel(
             me,
-            post.listen,
-            {peer: post.peers[peer] for peer in neighbours},
-            None if post.certificates is None else certificates.load(post.certificates, me),
-            post.run,
+            placement.listen,
+            {peer: placement.peers[peer] for peer in neighbours},
+            None if placement.certificates is None else certificates.load(placement.certificates, me),
+            placement.run,
             incarnation,
             self._receive,
-            attendant.refused,
+            supervisor.refused,
             self._on_state,
             on_overflow=self._overflowed,
             keep=True,
         )
         self.memory = JournalMemory(
-            journal, self._checkpoint, lambda: self.channel.seen, self.channel.confirm, attendant.told
+            journal, self._checkpoint, lambda: self.channel.seen, self.channel.confirm, supervisor.told
         )
         self._clock: Clock
         self._port: LivePort | None = None
@@ -103,10 +106,10 @@ class LiveAgent:
         if past is None:
             await self.channel.start()
             await self._reached.wait()
-            await self._begin(await self._attendant.epoch())
+            await self._begin(await self._supervisor.epoch())
         else:
             self._go_on(past)
-            tell("restarted from its journal", agent=self._post.agent, round=past.finished + 1)
+            tell("restarted from its journal", agent=self._placement.agent, round=past.finished + 1)
             await self.channel.start()
         assert self._port is not None
         scenario = self._world.scenario
@@ -121,28 +124,28 @@ class LiveAgent:
             first=1 if past is None else past.finished + 1,
         )
         self.memory.save()
-        tell("agent finished", agent=self._post.agent, rounds=scenario.rounds)
-        await self._attendant.dismissed(self)
+        tell("agent finished", agent=self._placement.agent, rounds=scenario.rounds)
+        await self._supervisor.dismissed(self)
 
     async def _begin(self, epoch: float) -> None:
-        start = records.Start(self._post.agent, self._post.run, VERSION, epoch)
-        self._journal.add(Kind.START, records.packed(start))
+        start = Start(self._placement.agent, self._placement.run, VERSION, epoch)
+        self._journal.add(RecordKind.START, packed(start))
         await asyncio.sleep(max(0.0, epoch - time.time()))
-        tell("first round begins", agent=self._post.agent)
+        tell("first round begins", agent=self._placement.agent)
         self._equip(Clock(epoch))
         self._port = self._open({peer: set() for peer in self.neighbourhood.peers})
         for (peer, _), raw in self._early.items():
             try:
                 self._port.receive(peer, raw)
             except FrameError:
-                self._attendant.refused(peer, "unusable")
+                self._supervisor.refused(peer, "unusable")
 
     def _go_on(self, past: Past) -> None:
         """Be again where the journal ends."""
-        clock, me = Clock(past.start.epoch, past.last), self._post.agent
-        began = records.noted(past.last, events.FaultBegan("crash", me))
-        ended = records.noted(clock.now, events.FaultEnded("crash", me))
-        self._journal.rewrite([*past.records, (Kind.EVENT, began), (Kind.EVENT, ended)])
+        clock, me = Clock(past.start.epoch, past.last), self._placement.agent
+        began = event_body(past.last, events.FaultBegan("crash", me))
+        ended = event_body(clock.now, events.FaultEnded("crash", me))
+        self._journal.rewrite([*past.records, (RecordKind.EVENT, began), (RecordKind.EVENT, ended)])
         unsent: dict[int, tuple[bytes, ...]] = {}
         if past.checkpoint is not None:
             unsent = checkpoint.restore(past.checkpoint, self._objects(), self._fixed())["unsent"]
@@ -158,7 +161,7 @@ class LiveAgent:
                 known[event.peer].add(event.round)
         replay = None
         if past.sending is not None:
-            replay = Replay(past.sending.round, past.noted, past.sending.frames, passages, past.later)
+            replay = RepeatedRound(past.sending.round, past.noted, past.sending.frames, passages, past.later)
         self._port = self._open(known, replay)
         for peer, raw in past.heard:
             self._port.hear(peer, raw)
@@ -169,7 +172,7 @@ class LiveAgent:
         Which messages were lost, and have been noted so or not, follows from the links alone. Of the others those that
         no neighbour had acknowledged are sent again: who knows them already says so by sender and round.
         """
-        me = self._post.agent
+        me = self._placement.agent
         fated = {
             event.message
             for _, event in past.events
@@ -195,19 +198,19 @@ class LiveAgent:
     def _equip(self, clock: Clock) -> None:
         """A clock, and a line to the channel."""
         self._clock = clock
-        if not self._post.shim:
+        if not self._placement.shim:
             self.line = Direct(self.channel.send)
             return
-        me, scenario = self._post.agent, self._world.scenario
+        me, scenario = self._placement.agent, self._world.scenario
         links = wiring.links(scenario, self._world.graph)[me]
         shared = scenario.network.medium == "shared"
         self.line = Shim(
             me, links, clock, self._numbering, self._note, self.channel.send, self._fail, shared_medium=shared
         )
 
-    def _open(self, known: dict[int, set[int]], replay: Replay | None = None) -> LivePort:
+    def _open(self, known: dict[int, set[int]], replay: RepeatedRound | None = None) -> LivePort:
         return LivePort(
-            self._post.agent,
+            self._placement.agent,
             self._clock,
             self.neighbourhood,
             self._writer,
@@ -233,7 +236,7 @@ class LiveAgent:
         return {"peer": self._peer, "neighbourhood": self.neighbourhood, "writer": self._writer}
 
     def _fixed(self) -> dict[str, object]:
-        me = self._post.agent
+        me = self._placement.agent
         return {"objective": self._world.training[me], "plan": self._world.budgeting.plans[me]}
 
     def _checkpoint(self) -> bytes:
@@ -252,7 +255,7 @@ class LiveAgent:
             self._port.receive(peer, raw)
 
     def _overflowed(self, peer: int, raw: bytes) -> None:
-        me, round = self._post.agent, round_of(raw)
+        me, round = self._placement.agent, round_of(raw)
         self._note(events.MessageOverflowed(me, round, peer, self._numbering(me, peer, round)))
 
     def _fail(self, error: BaseException) -> None:

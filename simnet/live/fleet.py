@@ -28,7 +28,7 @@ from simnet.diagnostics import warn
 from simnet.errors import LiveError, SimnetError
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.journal import Journal
-from simnet.live.placement import Post
+from simnet.live.placement import Placement
 from simnet.world import World
 
 LOOPBACK = "127.0.0.1"
@@ -44,7 +44,7 @@ _RESTARTS = 20
 class _Seat:
     """One agent as its fleet sees it."""
 
-    post: Post
+    placement: Placement
     process: BaseProcess
     pipe: Connection
     starts: int = 1
@@ -94,7 +94,7 @@ class Fleet:
         told = 0
         try:
             for agent in range(self.world.agents):
-                post = Post(
+                placement = Placement(
                     agent,
                     self.folders[agent],
                     self.run,
@@ -103,7 +103,7 @@ class Fleet:
                     self.certificates,
                     self.shim,
                 )
-                self._seats[agent] = self._start(post)
+                self._seats[agent] = self._start(placement)
             while not all(seat.done for seat in self._seats.values()):
                 self._watch()
                 rounds = min(self.rounds.values())
@@ -117,14 +117,14 @@ class Fleet:
         finally:
             self._stop()
 
-    def _start(self, post: Post) -> _Seat:
+    def _start(self, placement: Placement) -> _Seat:
         ours, theirs = multiprocessing.Pipe()
         process = multiprocessing.get_context("fork").Process(
-            target=_be, args=(self.world, post, theirs, self.journal), daemon=True
+            target=_agent_process, args=(self.world, placement, theirs, self.journal), daemon=True
         )
         process.start()
         theirs.close()
-        return _Seat(post, process, ours)
+        return _Seat(placement, process, ours)
 
     def _watch(self) -> None:
         """Wait for something to happen, and see to it."""
@@ -140,7 +140,7 @@ class Fleet:
                 self._fallen(seat)
 
     def _hear(self, seat: _Seat, word: str, value: Any) -> None:
-        agent = seat.post.agent
+        agent = seat.placement.agent
         if word == "ready":
             self._ready.add(agent)
             if self._epoch is None and len(self._ready) == self.world.agents:
@@ -165,7 +165,7 @@ class Fleet:
                 self._hear(seat, *seat.pipe.recv())
                 continue
             break
-        code, agent = seat.process.exitcode or 0, seat.post.agent
+        code, agent = seat.process.exitcode or 0, seat.placement.agent
         if code >= 0:
             raise LiveError(f"agent {agent}: {seat.said or ('it was told to stop' if code == 0 else 'it failed')}")
         if seat.starts > _RESTARTS:
@@ -174,7 +174,7 @@ class Fleet:
         self._ready.discard(agent)
         self.restarts += 1
         seat.pipe.close()
-        new = self._start(seat.post)
+        new = self._start(seat.placement)
         new.starts, new.round = seat.starts + 1, seat.round
         self._seats[agent] = new
 
@@ -203,20 +203,20 @@ def free_ports(count: int) -> list[int]:
             each.close()
 
 
-def _be(world: World, post: Post, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
+def _agent_process(world: World, placement: Placement, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
     """The life of an agent's process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent sees to it
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         with threadpool_limits(1):
-            asyncio.run(_attended(world, post, pipe, journal))
+            asyncio.run(_supervised(world, placement, pipe, journal))
     except SimnetError as error:
         pipe.send(("failed", str(error)))
         raise SystemExit(1) from None
 
 
-async def _attended(world: World, post: Post, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
-    life = asyncio.create_task(serve(world, post, _Parent(pipe), journal))
+async def _supervised(world: World, placement: Placement, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
+    life = asyncio.create_task(serve(world, placement, _Parent(pipe), journal))
     orphan = asyncio.create_task(_orphaned(os.getppid()))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, life.cancel)
     await asyncio.wait([life, orphan], return_when=asyncio.FIRST_COMPLETED)
@@ -232,7 +232,7 @@ async def _orphaned(parent: int) -> None:
 
 
 class _Parent:
-    """The parent process, as an agent knows it: an `Attendant`."""
+    """The parent process, as an agent knows it: a `Supervisor`."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe

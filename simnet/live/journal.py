@@ -5,6 +5,9 @@ the body. A record that is written survives the death of the process; one that i
 the machine. Because there is one file and one order, whatever is safe is everything up to some moment: a crash can only
 take the end away. A record that a crash has torn is therefore always the last one, and is dropped; damage anywhere else
 is an error.
+
+The bodies of START, HEARD, SENDING and RESULT are the structs below as MessagePack. EVENT is a line of a log, STATE a
+checkpoint (`simnet.live.checkpoint`).
 """
 
 from __future__ import annotations
@@ -15,18 +18,27 @@ from contextlib import AbstractContextManager
 from enum import IntEnum
 from pathlib import Path
 from struct import Struct
+from typing import TypeVar
 from zlib import crc32
 
+import msgspec
+import numpy as np
+
 from simnet.errors import LiveError
+from simnet.record import events
 from simnet.record.atomic import refusing, sync_folder, write_file
+from simnet.record.lines import line, parse
+from simnet.vectors import Vector
 
 _FIELDS, _CHECKSUM = Struct("<BII"), Struct("<I")
 _HEAD = _FIELDS.size + _CHECKSUM.size
 
-Record = tuple["Kind", bytes]
+Record = tuple["RecordKind", bytes]
+Timed = tuple[float, events.Event]
+R = TypeVar("R", bound=msgspec.Struct)
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """What a record holds."""
 
     START = 1
@@ -43,7 +55,51 @@ class Kind(IntEnum):
     """a checkpoint: everything that the rounds to come depend on"""
 
 
-_PASSING = frozenset({Kind.HEARD, Kind.SENDING, Kind.STATE})
+_PASSING = frozenset({RecordKind.HEARD, RecordKind.SENDING, RecordKind.STATE})
+
+
+class Start(msgspec.Struct, frozen=True):
+    """The first record: whose journal it is."""
+
+    agent: int
+    run: str
+    """the deployment or run; agents of different ones have nothing to say to each other"""
+    version: str
+    """simnet's version"""
+    epoch: float
+    """the Unix time from which the agent counts its seconds"""
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """A frame that has come in, and the event that says so: one record, so that no crash comes between them."""
+
+    note: bytes
+    raw: bytes
+
+
+class Sending(msgspec.Struct, frozen=True):
+    """A round's frames, by neighbour."""
+
+    round: int
+    frames: dict[int, bytes]
+
+
+class RoundResult(msgspec.Struct, frozen=True):
+    """Model and dual at the end of a round, as little-endian float64."""
+
+    round: int
+    theta: bytes
+    dual: bytes
+
+    @classmethod
+    def of(cls, round: int, theta: Vector, dual: Vector) -> RoundResult:
+        parts = (np.ascontiguousarray(part, dtype="<f8").tobytes() for part in (theta, dual))
+        return cls(round, *parts)
+
+    @property
+    def vectors(self) -> tuple[Vector, Vector]:
+        theta, dual = (np.frombuffer(part, "<f8").astype(np.float64) for part in (self.theta, self.dual))
+        return theta, dual
 
 
 class Journal:
@@ -58,7 +114,7 @@ class Journal:
         if fresh:
             sync_folder(path.parent)
 
-    def add(self, kind: Kind, body: bytes) -> None:
+    def add(self, kind: RecordKind, body: bytes) -> None:
         """Write a record; it outlives this process."""
         left = memoryview(_packed(kind, body))
         with self._sentences():
@@ -114,13 +170,49 @@ def read(path: Path) -> Iterator[Record]:
         place = end
 
 
+def packed(record: msgspec.Struct) -> bytes:
+    """A record as a body."""
+    return msgspec.msgpack.encode(record)
+
+
+def unpacked(kind: type[R], body: bytes) -> R:
+    """The record that a body holds."""
+    return msgspec.msgpack.decode(body, type=kind)
+
+
+def event_body(t: float, event: events.Event) -> bytes:
+    """An event as a body: a line of a log, whose number means nothing before all agents' logs are one."""
+    return line(0, round(t, 9), event)
+
+
+def event_of(kind: RecordKind, body: bytes) -> Timed | None:
+    """The event in a record, if it holds one."""
+    if kind is RecordKind.HEARD:
+        body = unpacked(Heard, body).note
+    elif kind is not RecordKind.EVENT:
+        return None
+    _, t, found = parse(body)
+    return t, found
+
+
+def compacted(records: Iterable[Record]) -> Iterator[Record]:
+    """The records without what the last checkpoint makes superfluous; no event is lost."""
+    every = list(records)
+    last = max((place for place, (kind, _) in enumerate(every) if kind is RecordKind.STATE), default=-1)
+    for place, (kind, body) in enumerate(every):
+        if place >= last or kind in (RecordKind.START, RecordKind.EVENT, RecordKind.RESULT):
+            yield kind, body
+        elif kind is RecordKind.HEARD:
+            yield RecordKind.EVENT, unpacked(Heard, body).note
+
+
 def _opened(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
 
 
-def _packed(kind: Kind, body: bytes) -> bytes:
+def _packed(kind: RecordKind, body: bytes) -> bytes:
     fields = _FIELDS.pack(kind, len(body), crc32(body))
     return b"".join((fields, _CHECKSUM.pack(crc32(fields)), body))
 
 
-_KINDS = {int(kind): kind for kind in Kind}
+_KINDS = {int(kind): kind for kind in RecordKind}

@@ -8,8 +8,8 @@ last (`Memory`):
     a round ends         its result and the whole state are remembered
 
 An agent that was killed begins again at the round after its last whole one. If that round's frames may have left
-already, `Replay` has them and what was noted before them: the program computes the round once more from the same state
-and the same random streams, nothing is noted twice, and the very same frames leave again.
+already, `RepeatedRound` has them and what was noted before them. The program computes the round once more from the same
+state and the same random streams; nothing is noted twice, and the very same frames leave again.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Numbering:
 
 
 @dataclass
-class Replay:
+class RepeatedRound:
     """The round that a crash interrupted after its frames were made safe."""
 
     round: int
@@ -130,7 +130,7 @@ class LivePort:
         features: int,
         work_time: Callable[[int], float] | None,
         known: dict[int, set[int]],
-        replay: Replay | None = None,
+        replay: RepeatedRound | None = None,
     ) -> None:
         self.agent = agent
         self.neighbours: Sequence[int] = neighbourhood.peers
@@ -214,7 +214,7 @@ class LivePort:
         self._memory.sending(round, frames)
         self._carrier.launch(round, frames, passages)
 
-    def _send_again(self, replay: Replay, frames: Mapping[int, bytes]) -> None:
+    def _send_again(self, replay: RepeatedRound, frames: Mapping[int, bytes]) -> None:
         if dict(replay.frames) != frames:
             raise LiveError(
                 f"agent {self.agent} cannot repeat round {replay.round} as it was before the crash (its message "

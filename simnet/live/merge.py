@@ -18,9 +18,7 @@ import msgspec
 from simnet.diagnostics import tell
 from simnet.errors import LiveError
 from simnet.live import agent_folder as folder
-from simnet.live import records
-from simnet.live.journal import Kind, read
-from simnet.live.records import Start, Timed
+from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read, unpacked
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.simulate import first_event, scoreboard
@@ -32,7 +30,7 @@ _MESSAGES = (events.MessageSent, *_ARRIVALS, events.MessageLost, events.MessageO
 
 
 @dataclass(frozen=True)
-class Account:
+class JournalContent:
     """What one agent's journal tells."""
 
     start: Start
@@ -41,30 +39,30 @@ class Account:
     """model and dual at the end of each round"""
 
 
-def account(path: Path) -> Account:
+def content(path: Path) -> JournalContent:
     """Read the journal in an agent's folder."""
     start: Start | None = None
     told: list[Timed] = []
     results: dict[int, tuple[Vector, Vector]] = {}
     for kind, body in read(path / folder.JOURNAL):
-        if kind is Kind.START:
-            start = records.start(body)
-        elif kind is Kind.RESULT:
-            result = records.result(body)
+        if kind is RecordKind.START:
+            start = unpacked(Start, body)
+        elif kind is RecordKind.RESULT:
+            result = unpacked(RoundResult, body)
             results[result.round] = result.vectors
-        elif (found := records.event(kind, body)) is not None:
+        elif (found := event_of(kind, body)) is not None:
             told.append(found)
     if start is None:
         raise LiveError(f"{path}: the agent that kept this journal had not begun")
-    return Account(start, told, results)
+    return JournalContent(start, told, results)
 
 
 def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
     """Put the whole run on a bus."""
-    accounts = _one_run(world, [account(path) for path in folders])
+    journals = _one_run(world, [content(path) for path in folders])
     board = scoreboard(world)
-    begin = min(each.start.epoch for each in accounts)
-    streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in accounts]
+    begin = min(each.start.epoch for each in journals)
+    streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in journals]
     numbers: dict[tuple[int, int], int] = {}
     now = 0.0
     bus.emit(now, first_event(world))
@@ -76,7 +74,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
             event = msgspec.structs.replace(event, message=number)
         bus.emit(now, event)
         if isinstance(event, events.DualUpdated):
-            theta, dual = accounts[event.agent].results[event.round]
+            theta, dual = journals[event.agent].results[event.round]
             for done in board.note(event.agent, event.round, theta, dual):
                 bus.emit(now, done)
     for agent, last in enumerate(board.last_round):
@@ -84,7 +82,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
             for done in board.excuse(agent):
                 bus.emit(now, done)
     bus.emit(now, events.RunFinished(board.last_round, "", ""))
-    tell("journals merged", scenario=world.scenario.name, agents=len(accounts))
+    tell("journals merged", scenario=world.scenario.name, agents=len(journals))
 
 
 def in_order(streams: Sequence[Sequence[Timed]]) -> Iterator[Timed]:
@@ -115,14 +113,14 @@ def in_order(streams: Sequence[Sequence[Timed]]) -> Iterator[Timed]:
         raise LiveError(f"messages of agent {sender} have arrived that it never sent: its journal is not of this run")
 
 
-def _one_run(world: World, accounts: list[Account]) -> list[Account]:
-    """The accounts in the order of the agents, if there is one of each and all are of one run."""
-    by_agent = {each.start.agent: each for each in accounts}
+def _one_run(world: World, journals: list[JournalContent]) -> list[JournalContent]:
+    """The journals in the order of the agents, if there is one of each and all are of one run."""
+    by_agent = {each.start.agent: each for each in journals}
     missing = sorted(set(range(world.agents)) - set(by_agent))
-    if missing or len(accounts) != world.agents:
+    if missing or len(journals) != world.agents:
         what = f"agent {missing[0]}'s journal is missing" if missing else "an agent's journal is there twice"
         raise LiveError(f"{what}: give the folders of all {world.agents} agents, each once")
-    runs = sorted({each.start.run for each in accounts})
+    runs = sorted({each.start.run for each in journals})
     if len(runs) > 1:
         raise LiveError(
             f"the journals are of different runs, {runs[0]!r} and {runs[1]!r}: they make no record together"
@@ -130,10 +128,10 @@ def _one_run(world: World, accounts: list[Account]) -> list[Account]:
     return [by_agent[agent] for agent in range(world.agents)]
 
 
-def _ended(account: Account, world: World) -> list[Timed]:
+def _ended(journal: JournalContent, world: World) -> list[Timed]:
     """An agent's events; one that never came to its end has crashed for good."""
-    told = account.events
+    told = journal.events
     finished = sum(isinstance(event, events.DualUpdated) for _, event in told)
     if finished == world.scenario.rounds or not told:
         return told
-    return [*told, (told[-1][0], events.FaultBegan("crash", account.start.agent))]
+    return [*told, (told[-1][0], events.FaultBegan("crash", journal.start.agent))]

@@ -1,10 +1,16 @@
-"""From a journal to the moment before the crash: what stands, what is dropped, what is done again.
+"""How an agent survives a crash: what it writes to its journal, and what it makes of the journal when it is back.
+
+`JournalMemory` writes. A round's frames are made safe, with all that was noted before them, before any of them leaves.
+What came in is made safe before its sender may forget it. A round ends with its result and the whole state.
+
+`recover` reads: from a journal to the moment before the crash.
 
 Everything up to the last checkpoint stands. Of the round after it:
 
 - If its frames were made safe (a SENDING record), they may have left. What was noted before them stands: the charges in
   the ledger, the answer of the test, the release. The round is computed once more to bring the objects where they were,
-  its notes are matched with those that stand and are not made twice, and the same frames are sent again (`Replay`).
+  its notes are matched with those that stand and are not made twice, and the same frames are sent again
+  (`simnet.live.live_port.RepeatedRound`).
 - If not, nothing of it has left, because only frames that were made safe are ever handed on. Its notes are dropped, a
   charge for a release that nobody has seen among them, and the round begins again from the same random streams.
 
@@ -15,13 +21,13 @@ both cases: they were told that they may forget it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from simnet.live import records
-from simnet.live.journal import Kind, Record
-from simnet.live.records import Sending, Start, Timed
+from simnet.live import journal
+from simnet.live.journal import Heard, Journal, Record, RecordKind, RoundResult, Sending, Start, Timed
 from simnet.record import events
+from simnet.vectors import Vector
 
 OUTSIDE = (
     events.MessageDelivered,
@@ -35,6 +41,66 @@ OUTSIDE = (
 
 Frame = tuple[int, bytes]
 """The neighbour that it came from, and its bytes."""
+
+Seen = Mapping[int, tuple[int, int]]
+"""What has come in from each neighbour, as its channel counts it."""
+
+_MOST = 64 << 20
+"""Bytes of superfluous records before the journal is written anew without them."""
+
+
+class JournalMemory:
+    """Writes everything to a journal.
+
+    `checkpoint` gives the state to remember at the end of a round. `seen` says what has come in, and `confirm` lets the
+    neighbours forget it, once it is safe. `told` hears of each round's end.
+
+    A round that lets nothing out is made safe when it ends: silence answers a test as well, and the rounds after it
+    must not be lived twice, with other values of the neighbours but the same noise.
+    """
+
+    def __init__(
+        self,
+        book: Journal,
+        checkpoint: Callable[[], bytes],
+        seen: Callable[[], Seen],
+        confirm: Callable[[Seen], None],
+        told: Callable[[int], None],
+    ) -> None:
+        self._journal = book
+        self._checkpoint = checkpoint
+        self._seen = seen
+        self._confirm = confirm
+        self._told = told
+        self._safe = False
+        """Whether something of the present round was made safe."""
+
+    def event(self, t: float, event: events.Event) -> None:
+        self._journal.add(RecordKind.EVENT, journal.event_body(t, event))
+
+    def heard(self, t: float, event: events.MessageDelivered, raw: bytes) -> None:
+        self._journal.add(RecordKind.HEARD, journal.packed(Heard(journal.event_body(t, event), raw)))
+
+    def sending(self, round: int, frames: Mapping[int, bytes]) -> None:
+        self._journal.add(RecordKind.SENDING, journal.packed(Sending(round, dict(frames))))
+        self.save()
+        self._safe = True
+
+    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
+        self._journal.add(RecordKind.RESULT, journal.packed(RoundResult.of(round, theta, dual)))
+        self._journal.add(RecordKind.STATE, self._checkpoint())
+        if not self._safe:
+            self.save()
+        self._safe = False
+        if self._journal.superfluous > _MOST:
+            self._journal.rewrite(journal.compacted(journal.read(self._journal.path)))
+        self._told(round)
+
+    def save(self) -> None:
+        """Make all of it safe, and let the neighbours forget what has come in."""
+        seen = self._seen()
+        self._journal.sync()
+        self._confirm(seen)
 
 
 @dataclass
@@ -72,32 +138,34 @@ class Past:
         return max((t for t, _ in self.events), default=0.0)
 
 
-def recover(journal: Iterable[Record]) -> Past | None:
+def recover(records: Iterable[Record]) -> Past | None:
     """Where to go on; None if nothing has begun."""
-    every = list(records.compacted(journal))
+    every = list(journal.compacted(records))
     if not every:
         return None
-    past = Past(records.start(every[0][1]))
-    here = next((place for place, (kind, _) in enumerate(every) if kind is Kind.STATE), 0)
+    past = Past(journal.unpacked(Start, every[0][1]))
+    here = next((place for place, (kind, _) in enumerate(every) if kind is RecordKind.STATE), 0)
     past.records = every[: here + 1]
-    past.settled = [found for kind, body in past.records if (found := records.event(kind, body)) is not None]
-    past.checkpoint = every[here][1] if every[here][0] is Kind.STATE else None
+    past.settled = [found for kind, body in past.records if (found := journal.event_of(kind, body)) is not None]
+    past.checkpoint = every[here][1] if every[here][0] is RecordKind.STATE else None
     _interrupted(past, every[here + 1 :])
     return past
 
 
 def _interrupted(past: Past, tail: list[Record]) -> None:
     """Sort out what came after the last checkpoint."""
-    safe = next((place for place, (kind, _) in enumerate(tail) if kind is Kind.SENDING), -1)
+    safe = next((place for place, (kind, _) in enumerate(tail) if kind is RecordKind.SENDING), -1)
     for place, (kind, body) in enumerate(tail):
-        if kind is Kind.SENDING:
-            past.sending = records.sending(body)
+        if kind is RecordKind.SENDING:
+            past.sending = journal.unpacked(Sending, body)
             past.records.append((kind, body))
-        elif (found := records.event(kind, body)) is not None:
+        elif (found := journal.event_of(kind, body)) is not None:
             _, event = found
-            if kind is Kind.HEARD:
+            if kind is RecordKind.HEARD:
                 assert isinstance(event, events.MessageDelivered)
-                (past.later if 0 <= safe < place else past.heard).append((event.peer, records.heard(body).raw))
+                (past.later if 0 <= safe < place else past.heard).append(
+                    (event.peer, journal.unpacked(Heard, body).raw)
+                )
             if isinstance(event, OUTSIDE) or place < safe:
                 past.since.append(found)
                 past.records.append((kind, body))

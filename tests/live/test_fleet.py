@@ -14,8 +14,8 @@ from simnet import run as simulate
 from simnet.errors import LiveError
 from simnet.live import run as live
 from simnet.live.fleet import Fleet
-from simnet.live.journal import Journal, Kind, _packed
-from simnet.live.merge import account, merge
+from simnet.live.journal import Journal, RecordKind, _packed
+from simnet.live.merge import content, merge
 from simnet.record import events
 from simnet.simulate import keep
 from simnet.world import build
@@ -71,7 +71,7 @@ def test_the_final_models_are_those_of_the_simulation(tmp_path):
     simulated = _final_models(fleet.world)
 
     for agent, folder in enumerate(fleet.folders):
-        theta, dual = account(folder).results[6]
+        theta, dual = content(folder).results[6]
         np.testing.assert_allclose(theta, simulated[agent][0], rtol=0, atol=1e-9)
         np.testing.assert_allclose(dual, simulated[agent][1], rtol=0, atol=1e-9)
 
@@ -212,7 +212,7 @@ class Doomed(Journal):
         self._point = points.get((agent, incarnation), "")
         self._count = 0
 
-    def add(self, kind: Kind, body: bytes) -> None:
+    def add(self, kind: RecordKind, body: bytes) -> None:
         self._count += 1
         if self._point == f"record {self._count}":
             record = _packed(kind, body)

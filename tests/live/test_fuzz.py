@@ -18,7 +18,7 @@ from simnet.live import certificates
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.envelope import HEADER_BYTES, Reason
 from simnet.live.fleet import free_ports
-from simnet.live.placement import Post
+from simnet.live.placement import Placement
 from simnet.network import frame
 from simnet.network.codec import CODECS
 from simnet.streams import Streams
@@ -191,7 +191,7 @@ async def _throw(agent: Party, tls: ssl.SSLContext | None, said: bytes, total: i
     client.hang_up()
 
 
-class _Attendant:
+class _Supervisor:
     """Lets an agent begin at once, and leave when it has refused so much; says when its rounds begin and end."""
 
     def __init__(self, much: int) -> None:
@@ -251,19 +251,21 @@ def test_agents_with_a_neighbour_that_talks_nonsense_finish_their_rounds(deploym
     async def story() -> None:
         ports = free_ports(3)
         places = {agent: (HOST, port) for agent, port in enumerate(ports)}
-        attendants = [_Attendant(count), _Attendant(count)]
-        posts = [Post(me, tmp_path / str(me), RUN, places[me], places, deployment, shim=False) for me in (ME, HONEST)]
+        supervisors = [_Supervisor(count), _Supervisor(count)]
+        placements = [
+            Placement(me, tmp_path / str(me), RUN, places[me], places, deployment, shim=False) for me in (ME, HONEST)
+        ]
         peers = {ME: places[ME], HONEST: places[HONEST]}
         hostile = Party(deployment, HOSTILE, peers, listen=places[HOSTILE], limits=QUICK)
         async with running(hostile), asyncio.TaskGroup() as group:
-            for post, attendant in zip(posts, attendants, strict=True):
-                group.create_task(serve(world, post, attendant))
-            for peer, attendant in enumerate(attendants):
-                await attendant.begun.wait()
+            for placement, supervisor in zip(placements, supervisors, strict=True):
+                group.create_task(serve(world, placement, supervisor))
+            for peer, supervisor in enumerate(supervisors):
+                await supervisor.begun.wait()
                 for _ in range(count):
                     hostile.channel.send(peer, _nonsense(chance, agreed.rounds, world.learning.features))
-        for attendant in attendants:
-            assert attendant.finished.is_set()
-            assert attendant.refusals == {"unusable": count}
+        for supervisor in supervisors:
+            assert supervisor.finished.is_set()
+            assert supervisor.refusals == {"unusable": count}
 
     run(story)

@@ -5,9 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.errors import LiveError
-from simnet.live.journal import Journal, Kind, read
+from simnet.live.journal import Journal, RecordKind, read
 
-RECORDS = [(Kind.START, b"who"), (Kind.EVENT, b"one"), (Kind.HEARD, bytes(300)), (Kind.EVENT, b""), (Kind.STATE, b"s")]
+RECORDS = [
+    (RecordKind.START, b"who"),
+    (RecordKind.EVENT, b"one"),
+    (RecordKind.HEARD, bytes(300)),
+    (RecordKind.EVENT, b""),
+    (RecordKind.STATE, b"s"),
+]
 
 
 def written(path, records=RECORDS):
@@ -24,9 +30,9 @@ def test_what_was_written_is_read_in_the_same_order(tmp_path):
 
 def test_a_second_process_goes_on_at_the_end(tmp_path):
     path = written(tmp_path / "journal")
-    written(path, [(Kind.EVENT, b"later")])
+    written(path, [(RecordKind.EVENT, b"later")])
 
-    assert list(read(path)) == [*RECORDS, (Kind.EVENT, b"later")]
+    assert list(read(path)) == [*RECORDS, (RecordKind.EVENT, b"later")]
 
 
 @given(cut=st.integers(0, 10_000))
@@ -61,11 +67,15 @@ def test_a_flipped_bit_before_the_last_record_is_not_mistaken_for_a_crash(tmp_pa
 def test_a_rewritten_journal_has_the_new_records_only_and_takes_more(tmp_path):
     journal = Journal(written(tmp_path / "journal"))
 
-    journal.rewrite([(Kind.START, b"who"), (Kind.EVENT, b"kept")])
-    journal.add(Kind.EVENT, b"new")
+    journal.rewrite([(RecordKind.START, b"who"), (RecordKind.EVENT, b"kept")])
+    journal.add(RecordKind.EVENT, b"new")
     journal.close()
 
-    assert list(read(tmp_path / "journal")) == [(Kind.START, b"who"), (Kind.EVENT, b"kept"), (Kind.EVENT, b"new")]
+    assert list(read(tmp_path / "journal")) == [
+        (RecordKind.START, b"who"),
+        (RecordKind.EVENT, b"kept"),
+        (RecordKind.EVENT, b"new"),
+    ]
     assert [entry.name for entry in tmp_path.iterdir()] == ["journal"]
 
 

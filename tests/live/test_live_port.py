@@ -11,7 +11,7 @@ import pytest
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.errors import FrameError, LiveError
-from simnet.live.live_port import Clock, LivePort, Numbering, Replay
+from simnet.live.live_port import Clock, LivePort, Numbering, RepeatedRound
 from simnet.network import frame
 from simnet.network.payload import Writer
 from simnet.network.wire import Passage
@@ -174,7 +174,7 @@ def test_a_frame_that_has_no_place_is_refused_and_leaves_no_trace(raw):
 
 
 def again(frames, noted):
-    return Replay(1, deque(noted), frames, dict.fromkeys(frames, AT_ONCE))
+    return RepeatedRound(1, deque(noted), frames, dict.fromkeys(frames, AT_ONCE))
 
 
 def test_a_repeated_round_notes_nothing_twice_and_sends_the_same_frames():

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.errors import LiveError
-from simnet.live import records
-from simnet.live.journal import Journal, Kind
+from simnet.live.journal import Journal, RecordKind, RoundResult, Start, event_body, packed
 from simnet.live.merge import in_order, merge
 from simnet.record import events
 from simnet.record.bus import Bus
@@ -46,11 +45,11 @@ def kept(folder, agent, told, finished, *, run="run"):
     """An agent's folder with a journal of these events, and results of this many rounds."""
     folder.mkdir()
     journal = Journal(folder / "journal")
-    journal.add(Kind.START, records.packed(records.Start(agent, run, "1", 100.0 + agent)))
+    journal.add(RecordKind.START, packed(Start(agent, run, "1", 100.0 + agent)))
     for t, event in told:
-        journal.add(Kind.EVENT, records.noted(t, event))
+        journal.add(RecordKind.EVENT, event_body(t, event))
     for round in range(1, finished + 1):
-        journal.add(Kind.RESULT, records.of_result(round, np.full(3, float(agent)), np.zeros(3)))
+        journal.add(RecordKind.RESULT, packed(RoundResult.of(round, np.full(3, float(agent)), np.zeros(3))))
     journal.close()
     return folder
 

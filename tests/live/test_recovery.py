@@ -1,33 +1,47 @@
-"""What a journal that a crash has ended says about where to go on."""
+"""What an agent writes down, when that is safe, and where the journal of one that crashed says to go on."""
 
 from __future__ import annotations
 
-from simnet.live import records
-from simnet.live.journal import Kind
-from simnet.live.recovery import recover
+import numpy as np
+
+from simnet.live.journal import (
+    Heard,
+    Journal,
+    RecordKind,
+    Sending,
+    Start,
+    compacted,
+    event_body,
+    event_of,
+    packed,
+    read,
+    unpacked,
+)
+from simnet.live.recovery import JournalMemory, recover
 from simnet.network import frame
 from simnet.record import events
 
 CHARGE = events.PrivacySpent(0, 2, "release", "gaussian-output", {"sigma": 1.0})
 RELEASE = events.ReleaseMade(0, 2, "")
+NOTHING = np.zeros(2)
 
 
 def noted(t, event):
-    return Kind.EVENT, records.noted(t, event)
+    return RecordKind.EVENT, event_body(t, event)
 
 
 def heard(t, peer, round):
     raw = frame.encode(frame.Kind.NOTICE, sender=peer, round=round)
     event = events.MessageDelivered(0, round, peer, round)
-    return Kind.HEARD, records.packed(records.Heard(records.noted(t, event), raw))
+    return RecordKind.HEARD, packed(Heard(event_body(t, event), raw))
 
 
 BEGUN = [
-    (Kind.START, records.packed(records.Start(0, "run", "1", 100.0))),
+    (RecordKind.START, packed(Start(0, "run", "1", 100.0))),
     noted(0.0, events.RoundStarted(0, 1)),
     heard(0.1, 1, 1),
     noted(0.2, events.DualUpdated(0, 1)),
-    (Kind.STATE, b"after round 1"),
+    (RecordKind.STATE, b"after round 1"),
 ]
 SECOND = [
     noted(0.3, events.RoundStarted(0, 2)),
@@ -36,11 +50,11 @@ SECOND = [
     noted(0.5, RELEASE),
     noted(0.5, events.MessageSent(0, 2, 1, 2, "value", 10, 31)),
 ]
-SENDING = (Kind.SENDING, records.packed(records.Sending(2, {1: b"frame"})))
+SENDING = (RecordKind.SENDING, packed(Sending(2, {1: b"frame"})))
 
 
 def told(journal):
-    return [found for record in journal if (found := records.event(*record)) is not None]
+    return [found for record in journal if (found := event_of(*record)) is not None]
 
 
 def kinds(past):
@@ -65,7 +79,7 @@ def test_a_round_whose_frames_were_not_safe_begins_again_and_its_charge_is_dropp
 def test_a_round_whose_frames_were_safe_keeps_its_charge_and_its_frames():
     past = recover([*BEGUN, *SECOND, SENDING])
 
-    assert past.sending == records.Sending(2, {1: b"frame"})
+    assert past.sending == Sending(2, {1: b"frame"})
     assert kinds(past).count("privacy.spent") == 1
     assert list(past.noted) == [events.RoundStarted(0, 2), CHARGE, RELEASE]
 
@@ -89,10 +103,63 @@ def test_a_recovered_journal_is_recovered_to_the_same():
 
 
 def test_compaction_keeps_every_event_and_drops_old_frames_and_checkpoints():
-    journal = [*BEGUN, *SECOND, SENDING, noted(0.8, events.DualUpdated(0, 2)), (Kind.STATE, b"after round 2")]
+    journal = [*BEGUN, *SECOND, SENDING, noted(0.8, events.DualUpdated(0, 2)), (RecordKind.STATE, b"after round 2")]
 
-    short = list(records.compacted(journal))
+    short = list(compacted(journal))
 
     assert told(short) == told(journal)
-    assert [kind for kind, _ in short if kind not in (Kind.EVENT, Kind.START)] == [Kind.STATE]
-    assert short[-1] == (Kind.STATE, b"after round 2")
+    assert [kind for kind, _ in short if kind not in (RecordKind.EVENT, RecordKind.START)] == [RecordKind.STATE]
+    assert short[-1] == (RecordKind.STATE, b"after round 2")
+
+
+class Watched(Journal):
+    """A journal that tells when it is made safe, and how much it held then."""
+
+    def __init__(self, path) -> None:
+        super().__init__(path)
+        self.safe: list[int] = []
+
+    def sync(self) -> None:
+        super().sync()
+        self.safe.append(len(list(read(self.path))))
+
+
+def kept(tmp_path):
+    confirmed = []
+    journal = Watched(tmp_path / "journal")
+    memory = JournalMemory(journal, lambda: b"state", lambda: {1: (1, 5)}, confirmed.append, lambda round: None)
+    return memory, journal, confirmed
+
+
+def test_frames_are_safe_with_all_that_was_noted_before_them(tmp_path):
+    memory, journal, _ = kept(tmp_path)
+
+    memory.event(0.1, events.PrivacySpent(0, 1, "release", "m", {}))
+    memory.sending(1, {1: b"frame"})
+
+    assert journal.safe == [2]
+    assert [kind for kind, _ in read(journal.path)] == [RecordKind.EVENT, RecordKind.SENDING]
+    assert unpacked(Sending, list(read(journal.path))[1][1]) == Sending(1, {1: b"frame"})
+
+
+def test_neighbours_may_forget_what_came_in_before_it_was_made_safe(tmp_path):
+    memory, _, confirmed = kept(tmp_path)
+
+    memory.heard(0.1, events.MessageDelivered(0, 1, 1, 1), b"raw")
+    assert confirmed == []
+    memory.save()
+
+    assert confirmed == [{1: (1, 5)}]
+
+
+def test_a_round_is_made_safe_once_whether_it_sends_or_not(tmp_path):
+    memory, journal, _ = kept(tmp_path)
+
+    memory.sending(1, {1: b"frame"})
+    memory.finished(1, NOTHING, NOTHING)
+    memory.finished(2, NOTHING, NOTHING)
+    memory.finished(3, NOTHING, NOTHING)
+    memory.sending(4, {1: b"frame"})
+    memory.finished(4, NOTHING, NOTHING)
+
+    assert journal.safe == [1, 5, 7, 8]

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from simnet.diagnostics import milestone
 from simnet.live.agent import LiveAgent, serve
-from simnet.live.fit import check
-from simnet.live.placement import Post
+from simnet.live.placement import Placement
+from simnet.live.run import check
 from simnet.scenario import Scenario
 from simnet.version import VERSION
 from simnet.world import build
@@ -25,8 +25,8 @@ from simnet.world import build
 _PAUSE = 0.05
 
 
-class Alone:
-    """An attendant that begins when the neighbours are there, and leaves when nobody can need the agent any more.
+class OwnSupervisor:
+    """A supervisor that begins when the neighbours are there, and leaves when nobody can need the agent any more.
 
     That is when all its messages have been acknowledged and the neighbours' last ones are in; after `linger` seconds in
     any case.
@@ -65,18 +65,18 @@ class Alone:
             await asyncio.sleep(_PAUSE)
 
 
-def run(scenario: Scenario, post: Post, *, linger: float, say: Callable[[str], None]) -> bool:
+def run(scenario: Scenario, placement: Placement, *, linger: float, say: Callable[[str], None]) -> bool:
     """Be one agent of a deployment to its end; False if told to stop before (SIGTERM, Ctrl-C).
 
     Agents of one deployment must agree on everything: the name by which they know each other as such holds scenario and
     version, so that one that was given another scenario is not listened to.
     """
-    check(scenario, shim=post.shim)
+    check(scenario, shim=placement.shim)
     world = build(scenario)
     agreed = sha256(f"{VERSION}\n{scenario.to_toml()}".encode()).hexdigest()[:16]
-    post = replace(post, run=f"{post.run}/{agreed}")
+    placement = replace(placement, run=f"{placement.run}/{agreed}")
     with threadpool_limits(1):
-        return asyncio.run(_until_stopped(serve(world, post, Alone(scenario.rounds, linger, say))))
+        return asyncio.run(_until_stopped(serve(world, placement, OwnSupervisor(scenario.rounds, linger, say))))
 
 
 async def _until_stopped(life: Coroutine[Any, Any, None]) -> bool:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simnet.errors import LiveError
-from simnet.live.peers import address, load
+from simnet.live.placement import load_peers, read_address
 
 FILE = """
 run = "clinics"
@@ -17,7 +17,7 @@ run = "clinics"
 def test_a_peer_file_says_where_everybody_is(tmp_path):
     (tmp_path / "peers.toml").write_text(FILE)
 
-    found = load(tmp_path / "peers.toml", 2)
+    found = load_peers(tmp_path / "peers.toml", 2)
 
     assert found.run == "clinics"
     assert found.agents == {0: ("10.0.0.1", 7000), 1: ("::1", 7001)}
@@ -37,15 +37,15 @@ def test_a_mistake_in_it_is_a_sentence(tmp_path, text, sentence):
     (tmp_path / "peers.toml").write_text(text)
 
     with pytest.raises(LiveError, match=sentence):
-        load(tmp_path / "peers.toml", 2)
+        load_peers(tmp_path / "peers.toml", 2)
 
 
 def test_a_peer_file_that_is_not_there_is_a_sentence(tmp_path):
     with pytest.raises(LiveError, match="cannot be read"):
-        load(tmp_path / "peers.toml", 2)
+        load_peers(tmp_path / "peers.toml", 2)
 
 
 @pytest.mark.parametrize("text", ["", "host", "host:", ":80", "host:0", "host:65536", "host:http", "host:²"])
 def test_what_is_not_an_address_is_refused(text):
     with pytest.raises(LiveError, match="should be host:port"):
-        address(text, "--listen")
+        read_address(text, "--listen")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simnet.errors import ScenarioError
-from simnet.live.fit import check
+from simnet.live.run import check
 from tests.live.small import scenario
 
 
