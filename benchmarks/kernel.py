@@ -43,7 +43,7 @@ from simnet.streams import Streams
 NODES, DEGREE = 100, 4
 SIZE, EVERY, ROUNDS = 512, 0.1, 500
 BANDWIDTH, PLACES = 1e7, 100
-LATENCY, LOSS = Uniform(0.005, 0.015), Bernoulli(0.1)
+LATENCY, LOSS = Uniform(kind="uniform", low=0.005, high=0.015), Bernoulli(kind="bernoulli", p=0.1)
 SEED = 1
 REPEATS = 3
 
@@ -146,7 +146,7 @@ def luck(edge: tuple[int, int]) -> tuple[Iterator[float], Iterator[bool]]:
     """The delays and losses that the edge's link draws."""
     name, streams = f"{edge[0]}>{edge[1]}", Streams(SEED)
     delays = LATENCY.draw(streams.generator("latency", name), ROUNDS)
-    losses = LOSS.draw(streams.generator("loss", name), ROUNDS)
+    losses = streams.generator("loss", name).random(ROUNDS) < LOSS.p
     return iter(delays.tolist()), iter(losses.tolist())
 
 

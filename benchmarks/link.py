@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import process_time
+from typing import Any
 
 import numpy as np
 
 from benchmarks.report import publish
-from simnet.network.latency import Constant, Uniform
 from simnet.network.link import Link
-from simnet.network.loss import Bernoulli, GilbertElliott
 from simnet.network.model import LinkModel
-from simnet.network.queueing import Queue, Red
 from simnet.streams import Streams
 
 MESSAGES = 50_000
@@ -26,15 +24,21 @@ SIZE = 1000
 BANDWIDTH = 1e7
 ARRIVALS = np.cumsum(Streams(1).generator("arrivals").exponential(8 * SIZE / BANDWIDTH / 0.8, MESSAGES)).tolist()
 
-PLAIN = {"latency": Uniform(0.01, 0.03), "loss": Bernoulli(0.05), "bandwidth": BANDWIDTH, "queue": Queue(64)}
+PLAIN: dict[str, Any] = {
+    "latency": {"kind": "uniform", "low": 0.01, "high": 0.03},
+    "loss": 0.05,
+    "bandwidth": BANDWIDTH,
+    "queue": 64,
+    "order": "fifo",
+}
 PLAIN_NAME, PEER = "plain: uniform latency, Bernoulli loss, bandwidth, queue", "plain, by ns.py"
 MODELS = {
     "perfect": LinkModel(),
-    "constant latency, bandwidth": LinkModel(Constant(0.02), bandwidth=BANDWIDTH),
+    "constant latency, bandwidth": LinkModel.model_validate({"latency": 0.02, "bandwidth": BANDWIDTH, "order": "fifo"}),
     PLAIN_NAME: LinkModel(**PLAIN),
-    "plain, queue in bytes": LinkModel(**PLAIN | {"queue": Queue(64_000, "bytes")}),
-    "plain, random early detection": LinkModel(**PLAIN | {"queue": Queue(64, red=Red(5, 15))}),
-    "plain, bursts of loss": LinkModel(**PLAIN | {"loss": GilbertElliott.from_bursts(0.05, 3)}),
+    "plain, queue in bytes": LinkModel(**PLAIN | {"queue": {"limit": 64_000, "unit": "bytes"}}),
+    "plain, random early detection": LinkModel(**PLAIN | {"queue": {"limit": 64, "red": {}}}),
+    "plain, bursts of loss": LinkModel(**PLAIN | {"loss": {"kind": "bursts", "rate": 0.05, "length": 3}}),
     "plain, duplication and corruption": LinkModel(**PLAIN, duplication=0.01, corruption=0.01),
     "plain, three packets a message": LinkModel(**PLAIN, mtu=400),
 }

@@ -5,8 +5,7 @@ Nothing here decides anything: sections become calls of the rooms below, each wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import product
+from collections.abc import Callable, Iterator
 from math import dist, inf
 
 import networkx as nx
@@ -14,19 +13,16 @@ import networkx as nx
 from simnet.agent import pacing as paces
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.errors import ScenarioError
-from simnet.network import latency, loss
 from simnet.network.draws import one_by_one, uniform
 from simnet.network.fates import Luck
 from simnet.network.inbox import Inbox
 from simnet.network.link import Link
-from simnet.network.model import LinkModel
+from simnet.network.model import Ends, LinkModel, known_agents, known_link
 from simnet.network.payload import Writer
-from simnet.network.queueing import Queue, Red
 from simnet.network.transmitter import Transmitter
 from simnet.record.bus import Bus
-from simnet.scenario import Scenario, times
+from simnet.scenario import Scenario
 from simnet.scenario import fault_sections as broken
-from simnet.scenario import links as section
 from simnet.scenario import network as sections
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.faults import Fault, Span, alternating
@@ -35,20 +31,8 @@ from simnet.sim.scoreboard import Scoreboard
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
 
-Ends = tuple[int, int]
-"""One direction of a link: sender, receiver."""
-
 RECOVERY = 1.0
 """Seconds that an agent which lost its state waits for answers, unless the scenario says otherwise."""
-
-_TIMES: dict[str, Callable[..., latency.Latency]] = {
-    "constant": latency.Constant,
-    "uniform": latency.Uniform,
-    "normal": latency.Normal,
-    "lognormal": latency.Lognormal,
-    "gamma": latency.Gamma,
-    "pareto": latency.Pareto,
-}
 
 
 def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]]:
@@ -82,55 +66,28 @@ def links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]
 
 def link_models(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, LinkModel]:
     """What each direction of every link is like, overrides applied."""
-    exceptions = _exceptions(scenario, edges)
-    common = scenario.network.link
-    models: dict[Ends, LinkModel] = {}
-    shared: LinkModel | None = None
-    for ends in (ends for a, b in edges.edges for ends in ((a, b), (b, a))):
-        link = exceptions.get(ends, common)
-        if isinstance(link.latency, times.Distance):
-            models[ends] = link_model(link, scenario, _length(edges, ends))
-        elif link is common:
-            # One record for all: a large network has a million links.
-            shared = models[ends] = shared or link_model(link, scenario)
-        else:
-            models[ends] = link_model(link, scenario)
+    # One record for all that are alike: a large network has a million links.
+    common = scenario.network.link.read(scenario.find)
+    models = {ends: common for a, b in edges.edges for ends in ((a, b), (b, a))}
+    for index, override in enumerate(scenario.network.override):
+        where = f"network.override.{index}"
+        changed: dict[int, LinkModel] = {}
+        for ends in override.places(edges, where):
+            before = models[ends]
+            if id(before) not in changed:
+                changed[id(before)] = override.on(before, where).read(scenario.find)
+            models[ends] = changed[id(before)]
+    for ends, model in models.items():
+        if model.latency.needs_length:
+            models[ends] = model.over(_length(edges, ends))
     return models
-
-
-def link_model(link: section.Link, scenario: Scenario, length: float | None = None) -> LinkModel:
-    """A link's section as the network's own record; `length` where its latency depends on it."""
-    if isinstance(link.latency, times.Distance):
-        if length is None:
-            raise ScenarioError("network.link.latency.kind = 'distance': only links between agents have a length")
-        delay: latency.Latency = latency.Distance(link.latency.per_unit, link.latency.base).over(length)
-    else:
-        delay = duration(link.latency, scenario)
-    return LinkModel(
-        latency=delay,
-        loss=_loss(link, scenario),
-        bandwidth=link.bandwidth,
-        queue=_queue(link.queue),
-        mtu=link.mtu,
-        overhead=link.overhead,
-        order=link.order,
-        duplication=link.duplication,
-        corruption=link.corruption,
-    )
-
-
-def duration(time: times.Duration, scenario: Scenario) -> latency.Latency:
-    """A time's section as a distribution."""
-    if isinstance(time, times.Empirical):
-        return latency.Empirical.read(scenario.find(time.file))
-    return _TIMES[time.kind](**{name: value for name, value in time if name != "kind"})
 
 
 def work_times(scenario: Scenario, agent: int) -> Callable[[int], float]:
     """How long an agent's local work takes, from the gradients that it needed."""
-    time, each = duration(scenario.compute.time, scenario), scenario.compute.per_gradient
-    if isinstance(time, latency.Constant):
-        value = time.value
+    time, each = scenario.compute.time.read(scenario.find), scenario.compute.per_gradient
+    value = time.constant
+    if value is not None:
         return (lambda gradients: value + each * gradients) if each else (lambda gradients: value)
     rng = Streams(scenario.seed).generator("compute", agent)
     return lambda gradients: float(time.draw(rng, 1)[0]) + each * gradients
@@ -159,47 +116,6 @@ def writer(scenario: Scenario, agent: int) -> Writer:
     return Writer(Streams(scenario.seed), agent, scenario.network.codec, **settings)
 
 
-def _exceptions(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, section.Link]:
-    changed: dict[Ends, section.Link] = {}
-    for index, override in enumerate(scenario.network.override):
-        new = override.fields()
-        for ends in _places(override, edges, f"network.override.{index}"):
-            before = changed.get(ends, scenario.network.link)
-            changed[ends] = section.Link.model_validate(before.model_dump(exclude={"preset"}) | new)
-    return changed
-
-
-def _places(override: section.Override, edges: nx.Graph[int], where: str) -> list[Ends]:
-    """The directions that an override is about."""
-    if override.region is not None:
-        other = override.region if override.across is None else override.across
-        for field, agents in (("region", override.region), ("across", other)):
-            known_agents(agents, edges, f"{where}.{field}")
-        pairs = {ends for a, b in product(override.region, other) for ends in ((a, b), (b, a))}
-        return sorted(ends for ends in pairs if edges.has_edge(*ends))
-    if override.agent is not None:
-        known_agents([override.agent], edges, f"{where}.agent")
-        return [ends for peer in edges[override.agent] for ends in ((override.agent, peer), (peer, override.agent))]
-    if override.link is not None:
-        a, b = override.link
-        field, found = "link", [(a, b), (b, a)]
-    else:
-        assert override.source is not None
-        assert override.target is not None
-        a, b = override.source, override.target
-        field, found = "from", [(a, b)]
-    if not edges.has_edge(a, b):
-        raise ScenarioError(f"{where}.{field}: agents {a} and {b} share no link in this topology")
-    return found
-
-
-def known_agents(agents: Iterable[int], edges: nx.Graph[int], where: str) -> None:
-    """Refuse agents that are not in the topology."""
-    for agent in agents:
-        if agent not in edges:
-            raise ScenarioError(f"{where} = {agent}: there is no such agent, they are 0 to {len(edges) - 1}")
-
-
 def _length(edges: nx.Graph[int], ends: Ends) -> float:
     here, there = (edges.nodes[end].get("position") for end in ends)
     if here is None or there is None:
@@ -207,26 +123,6 @@ def _length(edges: nx.Graph[int], ends: Ends) -> float:
             "network.link.latency.kind = 'distance': needs a topology with positions, such as geometric"
         )
     return dist(here, there)
-
-
-def _loss(link: section.Link, scenario: Scenario) -> loss.Loss:
-    found = link.loss
-    if isinstance(found, section.Bernoulli):
-        return loss.Bernoulli(found.p)
-    if isinstance(found, section.Bursts):
-        return loss.GilbertElliott.from_bursts(found.rate, found.length)
-    if isinstance(found, section.GilbertElliott):
-        return loss.GilbertElliott(**found.model_dump(exclude={"kind"}))
-    if isinstance(found, section.Trace):
-        return loss.Trace.read(scenario.find(found.file))
-    return loss.NoLoss()
-
-
-def _queue(queue: section.Queue | None) -> Queue:
-    if queue is None:
-        return Queue()
-    red = None if queue.red is None else Red(**queue.red.model_dump())
-    return Queue(queue.limit, queue.unit, red)
 
 
 def engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:
@@ -269,8 +165,7 @@ def faults(scenario: Scenario, edges: nx.Graph[int]) -> list[Fault]:
             found.append(Fault("straggler", spans, (fault.agent,), factor=fault.factor))
         elif isinstance(fault, broken.LinkDown):
             a, b = fault.link
-            if not edges.has_edge(a, b):
-                raise ScenarioError(f"{where}.link: agents {a} and {b} share no link in this topology")
+            known_link(a, b, edges, f"{where}.link")
             found.append(Fault("link-down", spans, cut=((a, b), (b, a))))
         else:
             known_agents(fault.agents, edges, f"{where}.agents")

@@ -16,9 +16,8 @@ from itertools import chain
 
 import numpy as np
 
-from simnet.network.draws import PLAIN, Abreast, Source
+from simnet.network.draws import PLAIN, Abreast, Source, uniform
 from simnet.network.latency import Latency
-from simnet.network.loss import Bernoulli
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
 
@@ -31,7 +30,7 @@ class Luck:
 
     __slots__ = ("_latency", "_loss", "_waiting", "streams")
 
-    def __init__(self, latency: Latency, loss: Bernoulli, streams: Streams) -> None:
+    def __init__(self, latency: Latency, loss: float, streams: Streams) -> None:
         self._latency, self._loss = latency, loss
         self.streams = streams
         self._waiting: list[_Fates] = []
@@ -39,8 +38,8 @@ class Luck:
     @classmethod
     def on(cls, model: LinkModel, streams: Streams) -> Luck | None:
         """That of links like this; None if nothing is lost on them, or not independently."""
-        loss = model.loss
-        return cls(model.latency, loss, streams) if isinstance(loss, Bernoulli) and loss.p > 0 else None
+        loss = model.loss.independent
+        return cls(model.latency, loss, streams) if loss else None
 
     @property
     def full(self) -> bool:
@@ -66,7 +65,7 @@ class Luck:
 
     def draw(self, delays: Source, losses: Source, n: int) -> array[float]:
         """The fates of `n` messages, without an object each."""
-        under_way, lost = self._latency.draw(delays, n), self._loss.draw(losses, n)
+        under_way, lost = self._latency.draw(delays, n), uniform(losses, n) < self._loss
         return array("d", np.where(lost, np.nan, under_way).tobytes())
 
 

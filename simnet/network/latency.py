@@ -1,224 +1,208 @@
-"""Propagation delay: how long a message is under way once its last bit has left the sender.
+"""Times that vary: how long a message is under way once its last bit has left the sender, and how long work takes.
 
-Every model is a frozen record with `draw(rng, n)`, which gives `n` independent delays in seconds, none below 0, and
-`expectation`, which is infinite where the distribution has none. The k-th message of a link gets the k-th draw of the
-link's stream.
+`draw(rng, n)` gives `n` independent times in seconds, none below 0. The k-th message of a link gets the k-th draw of
+the link's stream.
 """
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass, field
-from math import exp, inf, pi, sqrt
+from abc import abstractmethod
+from math import inf
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
+from pydantic import Field, PrivateAttr, model_validator
 from scipy.special import ndtr, ndtri
 
 from simnet.errors import ScenarioError
-from simnet.network.checks import not_negative, positive
-from simnet.network.draws import Source
-
-Delays = npt.NDArray[np.float64]
-
-
-class Latency(Protocol):
-    """What a link asks of a delay model."""
-
-    @property
-    def expectation(self) -> float: ...
-
-    def draw(self, rng: Source, n: int) -> Delays: ...
+from simnet.network.draws import Numbers, Source
+from simnet.parts.fields import FileName, Finder, NonNegative, Positive, PositiveSeconds, Seconds
+from simnet.parts.part import OneOf, Part, table
 
 
-@dataclass(frozen=True)
-class Constant:
-    """The same delay for every message; it needs no random numbers."""
+class Latency(Part):
+    """A distribution of times."""
 
-    value: float = 0.0
-
-    def __post_init__(self) -> None:
-        not_negative("latency.value", self.value)
+    needs_length: ClassVar[bool] = False
+    """Whether it depends on the distance between two agents."""
 
     @property
-    def expectation(self) -> float:
+    def constant(self) -> float | None:
+        """The time, if it is always the same; None if it is drawn."""
+        return None
+
+    def read(self, find: Finder) -> Latency:
+        """The same with the file that it names in memory."""
+        return self
+
+    def over(self, length: float) -> Latency:
+        """The same for a link of this length."""
+        return self
+
+    @abstractmethod
+    def draw(self, rng: Source, n: int) -> Numbers:
+        """`n` independent times."""
+
+
+class Constant(Latency):
+    """Always the same."""
+
+    kind: Literal["constant"]
+    value: Seconds = Field(description="the time")
+
+    @property
+    def constant(self) -> float:
         return self.value
 
-    def draw(self, rng: Source, n: int) -> Delays:
-        return np.full(n, float(self.value))
+    def draw(self, rng: Source, n: int) -> Numbers:
+        return np.full(n, self.value)
 
 
-@dataclass(frozen=True)
-class Uniform:
-    """Any delay between `low` and `high`, all equally likely."""
+class Uniform(Latency):
+    """Anything between two bounds alike."""
 
-    low: float
-    high: float
+    kind: Literal["uniform"]
+    low: Seconds = Field(description="least")
+    high: Seconds = Field(description="most")
 
-    def __post_init__(self) -> None:
-        not_negative("latency.low", self.low)
-        not_negative("latency.high", self.high)
-        if self.high < self.low:
-            raise ScenarioError(f"latency.high = {self.high}: must be at least latency.low = {self.low}")
+    @model_validator(mode="after")
+    def _ordered(self) -> Uniform:
+        if self.low > self.high:
+            raise ValueError(f"low: at most high, which is {self.high:g} s")
+        return self
 
-    @property
-    def expectation(self) -> float:
-        return (self.low + self.high) / 2
-
-    def draw(self, rng: Source, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Numbers:
         return self.low + (self.high - self.low) * rng.random(n)
 
 
-@dataclass(frozen=True)
-class Normal:
-    """The normal distribution N(`mean`, `std`²) given that it is not negative.
+class Normal(Latency):
+    """A bell curve, cut off below 0.
 
-    The condition moves the expectation above `mean` by std·φ(z)/Φ(z), z = mean/std (Johnson, Kotz & Balakrishnan 1994,
-    section 13.10.1). Drawn by inverting the distribution function, one uniform a delay, so that no draw is thrown away.
+    It is the normal distribution N(`mean`, `std`²) given that it is not negative. One uniform number per time is put
+    through the inverse of its distribution function, so that no draw is thrown away.
     """
 
-    mean: float
-    std: float
+    kind: Literal["normal"]
+    mean: Seconds = Field(description="mean before the cut")
+    std: Seconds = Field(description="standard deviation before the cut")
 
-    def __post_init__(self) -> None:
-        not_negative("latency.mean", self.mean)
-        not_negative("latency.std", self.std)
-
-    @property
-    def expectation(self) -> float:
+    def draw(self, rng: Source, n: int) -> Numbers:
         if self.std == 0:
-            return self.mean
-        z = self.mean / self.std
-        return float(self.mean + self.std * exp(-z * z / 2) / sqrt(2 * pi) / ndtr(z))
-
-    def draw(self, rng: Source, n: int) -> Delays:
-        if self.std == 0:
-            return np.full(n, float(self.mean))
+            return np.full(n, self.mean)
         # The upper tail is inverted from the left: 1 − u would lose the digits that make a far tail.
         u = rng.random(n) * ndtr(self.mean / self.std)
-        delays: Delays = self.mean - self.std * ndtri(np.maximum(u, np.finfo(np.float64).tiny))
-        return np.maximum(delays, 0.0)
+        times: Numbers = self.mean - self.std * ndtri(np.maximum(u, np.finfo(np.float64).tiny))
+        return np.maximum(times, 0.0)
 
 
-@dataclass(frozen=True)
-class Lognormal:
-    """A delay whose logarithm is normal with mean ln `median` and deviation `sigma`."""
+class Lognormal(Latency):
+    """The logarithm is normal: most are near the median, some are late."""
 
-    median: float
-    sigma: float
+    kind: Literal["lognormal"]
+    median: PositiveSeconds = Field(description="half are shorter")
+    sigma: NonNegative = Field(0.5, description="standard deviation of the logarithm")
 
-    def __post_init__(self) -> None:
-        positive("latency.median", self.median)
-        not_negative("latency.sigma", self.sigma)
-
-    @property
-    def expectation(self) -> float:
-        return self.median * exp(self.sigma**2 / 2)
-
-    def draw(self, rng: Source, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Numbers:
         return self.median * np.exp(self.sigma * rng.standard_normal(n))
 
 
-@dataclass(frozen=True)
-class Gamma:
-    """The gamma distribution with this `mean`; `shape` 1 is the exponential, a large one nearly constant."""
+class Gamma(Latency):
+    """A gamma distribution; shape 1 is the exponential, a large one nearly constant."""
 
-    mean: float
-    shape: float
+    kind: Literal["gamma"]
+    mean: PositiveSeconds = Field(description="mean")
+    shape: Positive = Field(1.0, description="the standard deviation is mean/√shape")
 
-    def __post_init__(self) -> None:
-        positive("latency.mean", self.mean)
-        positive("latency.shape", self.shape)
-
-    @property
-    def expectation(self) -> float:
-        return self.mean
-
-    def draw(self, rng: Source, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Numbers:
         return (self.mean / self.shape) * rng.standard_gamma(self.shape, n)
 
 
-@dataclass(frozen=True)
-class Pareto:
-    """A heavy tail: P(delay > x) = (scale/x)^alpha for x ≥ `scale`; the mean is infinite for `alpha` ≤ 1."""
+class Pareto(Latency):
+    """A heavy tail: the share (scale/x)^alpha is longer than x."""
 
-    scale: float
-    alpha: float
+    kind: Literal["pareto"]
+    scale: PositiveSeconds = Field(description="least")
+    alpha: Positive = Field(2.5, description="exponent of the tail; the mean is infinite up to 1")
 
-    def __post_init__(self) -> None:
-        positive("latency.scale", self.scale)
-        positive("latency.alpha", self.alpha)
-
-    @property
-    def expectation(self) -> float:
-        return self.alpha * self.scale / (self.alpha - 1) if self.alpha > 1 else inf
-
-    def draw(self, rng: Source, n: int) -> Delays:
+    def draw(self, rng: Source, n: int) -> Numbers:
         return self.scale * (1 - rng.random(n)) ** (-1 / self.alpha)
 
 
-@dataclass(frozen=True)
-class Empirical:
-    """Delays that somebody measured, each drawn with the same probability (the bootstrap)."""
+class Empirical(Latency):
+    """Measured times, each equally likely."""
 
-    delays: tuple[float, ...]
-    _array: Delays = field(init=False, repr=False, compare=False)
+    kind: Literal["empirical"]
+    file: FileName = Field(description="CSV file of one column, in seconds, looked up beside the scenario first")
 
-    def __post_init__(self) -> None:
-        if not self.delays:
-            raise ScenarioError("latency.delays is empty: give at least one measured delay")
-        array = np.array(self.delays, dtype=np.float64)
-        if not (np.isfinite(array).all() and array.min() >= 0):
-            raise ScenarioError("latency.delays: every measured delay must be finite and at least 0")
-        object.__setattr__(self, "_array", array)
+    _measured: Numbers | None = PrivateAttr(None)
 
-    @classmethod
-    def read(cls, path: str | Path) -> Empirical:
-        """Delays in seconds from a CSV file of one column, with or without a heading."""
-        try:
-            with open(path, newline="", encoding="utf-8") as lines:
-                rows = [(number, row) for number, row in enumerate(csv.reader(lines), 1) if row]
-        except (OSError, UnicodeDecodeError) as error:
-            raise ScenarioError(f"latency.file = {path}: cannot be read ({error})") from error
-        delays = []
-        for number, row in rows:
-            try:
-                (cell,) = row
-                value = float(cell)
-            except ValueError:
-                if number == rows[0][0] and len(row) == 1:
-                    continue
-                raise ScenarioError(
-                    f"latency.file = {path}: line {number} is {','.join(row)!r}, not one number of seconds"
-                ) from None
-            if not 0 <= value < inf:
-                raise ScenarioError(f"latency.file = {path}: line {number} is {value}, not a delay of 0 or more")
-            delays.append(value)
-        if not delays:
-            raise ScenarioError(f"latency.file = {path}: holds no delay, one number of seconds a line is needed")
-        return cls(tuple(delays))
+    def read(self, find: Finder) -> Empirical:
+        found = self.model_copy()
+        found._measured = np.array(_column(find(self.file)))
+        return found
 
-    @property
-    def expectation(self) -> float:
-        return float(self._array.mean())
-
-    def draw(self, rng: Source, n: int) -> Delays:
-        return self._array[rng.integers(len(self._array), size=n)]
+    def draw(self, rng: Source, n: int) -> Numbers:
+        assert self._measured is not None, "its file has been read"
+        return self._measured[rng.integers(len(self._measured), size=n)]
 
 
-@dataclass(frozen=True)
-class Distance:
-    """Delay in proportion to length: `base` + `per_unit` · length. Light in fibre takes 4.9 µs a kilometre."""
+class Distance(Latency):
+    """In proportion to the distance between the two ends; the topology must have positions.
 
-    per_unit: float
-    base: float = 0.0
+    Light in fibre takes 4.9 µs per kilometre.
+    """
 
-    def __post_init__(self) -> None:
-        not_negative("latency.per_unit", self.per_unit)
-        not_negative("latency.base", self.base)
+    kind: Literal["distance"]
+    per_unit: Seconds = Field(description="time for one unit of length")
+    base: Seconds = Field(0.0, description="time for no length at all")
+    needs_length: ClassVar[bool] = True
 
     def over(self, length: float) -> Constant:
-        """The delay of a link of this length."""
-        return Constant(self.base + self.per_unit * length)
+        # Not validated again: a million links may each have a length of their own.
+        return Constant.model_construct(kind="constant", value=self.base + self.per_unit * length)
+
+    def draw(self, rng: Source, n: int) -> Numbers:
+        return self.over(0.0).draw(rng, n)
+
+
+LATENCIES = table(Constant, Uniform, Normal, Lognormal, Gamma, Pareto, Empirical, Distance)
+DURATIONS = {word: part for word, part in LATENCIES.items() if not part.needs_length}
+"""Those that local work may take: it has no length."""
+
+
+def _bare_time(value: Any) -> Any:
+    """A bare time stands for a constant one."""
+    return {"kind": "constant", "value": value} if isinstance(value, (str, int, float)) else value
+
+
+AnyLatency = Annotated[Latency, OneOf(LATENCIES, _bare_time)]
+AnyDuration = Annotated[Latency, OneOf(DURATIONS, _bare_time)]
+NO_TIME = Constant(kind="constant", value=0.0)
+
+
+def _column(path: Path) -> list[float]:
+    """Times in seconds from a CSV file of one column, with or without a heading."""
+    try:
+        with open(path, newline="", encoding="utf-8") as lines:
+            rows = [(number, row) for number, row in enumerate(csv.reader(lines), 1) if row]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"latency.file = {path}: cannot be read ({error})") from error
+    times = []
+    for number, row in rows:
+        try:
+            (cell,) = row
+            value = float(cell)
+        except ValueError:
+            if number == rows[0][0] and len(row) == 1:
+                continue
+            raise ScenarioError(
+                f"latency.file = {path}: line {number} is {','.join(row)!r}, not one number of seconds"
+            ) from None
+        if not 0 <= value < inf:
+            raise ScenarioError(f"latency.file = {path}: line {number} is {value}, not a delay of 0 or more")
+        times.append(value)
+    if not times:
+        raise ScenarioError(f"latency.file = {path}: holds no delay, one number of seconds per line is needed")
+    return times

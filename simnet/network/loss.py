@@ -1,131 +1,138 @@
 """Loss on the wire: which messages never arrive.
 
-A model gives each link a sampler, `lost(packets) -> bool`, called once a message in the order of sending. The k-th
-call uses the k-th row of the link's stream `loss` and nothing else, whatever became of the messages before: a changed
-probability changes no other draw. A message of several packets is lost when one of them is.
+A loss gives each link a sampler, `lost(packets) -> bool`, which is called once per message in the order of sending.
+The k-th call uses the k-th row of the link's stream `loss` and nothing else, whatever became of the messages before: a
+changed probability changes no other draw. A message of several packets is lost when one of them is.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.network.checks import probability
-from simnet.network.draws import Source, one_by_one, uniform
+from simnet.network.draws import one_by_one, uniform
+from simnet.parts.fields import FileName, Finder, Number, Probability
+from simnet.parts.part import OneOf, Part, table
 from simnet.streams import Streams
 
 Sampler = Callable[[int], bool]
 Matrix = npt.NDArray[np.float64]
 
 
-class Loss(Protocol):
-    """What a link asks of a loss model."""
+class PacketLoss(Part):
+    """Which packets are lost."""
 
     @property
-    def rate(self) -> float:
-        """The share of packets lost in the long run."""
+    def independent(self) -> float | None:
+        """The probability with which every packet is lost, if none depends on another; None if they do."""
+        return None
 
+    def read(self, find: Finder) -> PacketLoss:
+        """The same with the file that it names in memory."""
+        return self
+
+    @abstractmethod
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
         """The sampler of the link `name`; None if it never loses anything."""
 
 
-@dataclass(frozen=True)
-class NoLoss:
+class NoLoss(PacketLoss):
     """Every message arrives."""
 
+    kind: Literal["none"]
+
     @property
-    def rate(self) -> float:
+    def independent(self) -> float:
         return 0.0
 
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
         return None
 
 
-@dataclass(frozen=True)
-class Bernoulli:
-    """Each packet is lost with probability `p`, independently of all others.
+class Bernoulli(PacketLoss):
+    """Each packet is lost with the same probability, independently.
 
     The k-th message compares the same uniform with its threshold 1 − (1 − p)^packets for every p: of two runs of one
     seed, the one with the greater p loses every message that the other loses, and perhaps more.
     """
 
-    p: float
-
-    def __post_init__(self) -> None:
-        probability("loss.p", self.p)
+    kind: Literal["bernoulli"]
+    p: Probability = Field(description="probability that a packet is lost")
 
     @property
-    def rate(self) -> float:
+    def independent(self) -> float:
         return self.p
 
-    def draw(self, rng: Source, n: int) -> npt.NDArray[np.bool_]:
-        """The fates of `n` messages of one packet each: True is lost."""
-        return uniform(rng, n) < self.p
-
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
-        if self.p == 0:
+        p = self.p
+        if p == 0:
             return None
         uniforms = one_by_one(streams, "loss", name, uniform)
-        return lambda packets: next(uniforms) < (self.p if packets == 1 else 1 - (1 - self.p) ** packets)
+        return lambda packets: next(uniforms) < (p if packets == 1 else 1 - (1 - p) ** packets)
 
 
-@dataclass(frozen=True)
-class GilbertElliott:
-    """Bursts: a two-state Markov chain, one step a packet, with a loss probability in each state.
+class Bursts(PacketLoss):
+    """Losses come in bursts: everything is lost while the link is bad, nothing while it is good.
 
-    Gilbert 1960 (loss_good = 0) and Elliott 1963. The first packet meets the stationary chain.
+    A burst is a run of lost packets. This is the chain of `GilbertElliott` that loses everything when bad and nothing
+    when good: it is bad for the share `rate` of all packets, and stays bad for `length` packets on average.
     """
 
-    p_good_to_bad: float
-    p_bad_to_good: float
-    loss_good: float = 0.0
-    loss_bad: float = 1.0
+    kind: Literal["bursts"]
+    rate: Probability = Field(description="share of packets lost in the long run")
+    length: Annotated[float, BeforeValidator(Number("a number of at least 1", 1))] = Field(
+        description="mean length of a run of lost packets"
+    )
 
-    def __post_init__(self) -> None:
-        for name in ("p_good_to_bad", "p_bad_to_good", "loss_good", "loss_bad"):
-            probability(f"loss.{name}", getattr(self, name))
+    @model_validator(mode="after")
+    def _possible(self) -> Bursts:
+        if self.rate > self.length / (self.length + 1):
+            raise ValueError("rate: at most length/(length + 1), for a packet gets through between two bursts")
+        return self
+
+    def sampler(self, streams: Streams, name: str) -> Sampler | None:
+        good_to_bad = min(1.0, self.rate / (self.length * (1 - self.rate))) if self.rate < 1 else 1.0
+        chain = GilbertElliott(kind="gilbert-elliott", p_good_to_bad=good_to_bad, p_bad_to_good=1 / self.length)
+        return chain.sampler(streams, name)
+
+
+class GilbertElliott(PacketLoss):
+    """A good and a bad state, changing from packet to packet, with a loss probability each.
+
+    A Markov chain takes one step per packet: Gilbert 1960 (loss_good = 0) and Elliott 1963. The first packet meets the
+    stationary chain.
+    """
+
+    kind: Literal["gilbert-elliott"]
+    p_good_to_bad: Probability = Field(description="probability of turning bad before a packet")
+    p_bad_to_good: Probability = Field(description="probability of turning good before a packet")
+    loss_good: Probability = Field(0.0, description="loss probability in the good state")
+    loss_bad: Probability = Field(1.0, description="loss probability in the bad state")
+
+    @model_validator(mode="after")
+    def _changes(self) -> GilbertElliott:
         if self.p_good_to_bad + self.p_bad_to_good == 0:
-            raise ScenarioError(
-                "loss.p_good_to_bad = 0 and loss.p_bad_to_good = 0: one must be greater, or the state never changes"
-            )
-
-    @classmethod
-    def from_bursts(cls, rate: float, burst: float) -> GilbertElliott:
-        """The chain that loses everything when bad and nothing when good, from the mean loss rate and burst length.
-
-        A burst is a run of lost packets; it lasts 1/p_bad_to_good packets on average, and the chain is bad for the
-        share p_good_to_bad/(p_good_to_bad + p_bad_to_good) of all packets.
-        """
-        probability("loss.rate", rate)
-        if not 1 <= burst < np.inf:
-            raise ScenarioError(f"loss.burst = {burst}: a burst is at least 1 packet long")
-        if rate > burst / (burst + 1):
-            raise ScenarioError(
-                f"loss.rate = {rate}: with bursts of {burst} packets at most {burst / (burst + 1):.4g} can be lost, "
-                "because a packet gets through between two bursts"
-            )
-        return cls(p_good_to_bad=min(1.0, rate / (burst * (1 - rate))), p_bad_to_good=1 / burst)
+            raise ValueError("p_good_to_bad: above 0 if p_bad_to_good is 0, or the state never changes")
+        return self
 
     @property
     def bad(self) -> float:
         """The share of packets that meet the bad state."""
         return self.p_good_to_bad / (self.p_good_to_bad + self.p_bad_to_good)
 
-    @property
-    def rate(self) -> float:
-        return (1 - self.bad) * self.loss_good + self.bad * self.loss_bad
-
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
-        return _BurstSampler(self, streams, name) if self.rate > 0 else None
+        ever = (1 - self.bad) * self.loss_good + self.bad * self.loss_bad > 0
+        return _ChainSampler(self, streams, name) if ever else None
 
 
-class _BurstSampler:
+class _ChainSampler:
     """The state of the chain on one link.
 
     A message uses two uniforms however many packets it has. The first gives the state at its last packet, by the n-step
@@ -169,48 +176,62 @@ def _chances(model: GilbertElliott, packets: int) -> list[tuple[float, float, fl
     return [(reach[s, 1].item(), lost[s, 0].item(), lost[s, 1].item()) for s in range(3)]
 
 
-@dataclass(frozen=True)
-class Trace:
-    """A recorded sequence, one entry a packet, True (1) for lost, taken again from the start when it ends."""
+class Trace(PacketLoss):
+    """A recorded sequence of fates, taken again from the start when it ends."""
 
-    losses: tuple[bool, ...] = field(repr=False)
+    kind: Literal["trace"]
+    file: FileName = Field(description="text file of 0 (delivered) and 1 (lost), looked up beside the scenario first")
 
-    def __post_init__(self) -> None:
-        if not self.losses:
-            raise ScenarioError("loss.losses is empty: give at least one entry, 0 for delivered or 1 for lost")
+    _fates: tuple[bool, ...] = PrivateAttr(())
 
-    @classmethod
-    def read(cls, path: str | Path) -> Trace:
-        """A trace from a text file of 0s and 1s; blanks, commas and line ends between them do not matter."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ScenarioError(f"loss.file = {path}: cannot be read ({error})") from error
-        entries = "".join(text.replace(",", " ").split())
-        strange = next((entry for entry in entries if entry not in "01"), None)
-        if strange is not None or not entries:
-            found = "is empty" if strange is None else f"holds {strange!r}"
-            raise ScenarioError(f"loss.file = {path}: {found}, a trace is made of 0 (delivered) and 1 (lost)")
-        return cls(tuple(entry == "1" for entry in entries))
-
-    @property
-    def rate(self) -> float:
-        return sum(self.losses) / len(self.losses)
+    def read(self, find: Finder) -> Trace:
+        found = self.model_copy()
+        found._fates = _recorded(find(self.file))
+        return found
 
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
-        return _TraceSampler(self.losses) if any(self.losses) else None
+        assert self._fates, "its file has been read"
+        return _TraceSampler(self._fates) if any(self._fates) else None
 
 
 class _TraceSampler:
     """The place in the trace that one link has reached."""
 
-    __slots__ = ("_losses", "_place")
+    __slots__ = ("_fates", "_place")
 
-    def __init__(self, losses: tuple[bool, ...]) -> None:
-        self._losses = losses
+    def __init__(self, fates: tuple[bool, ...]) -> None:
+        self._fates = fates
         self._place = 0
 
     def __call__(self, packets: int) -> bool:
-        losses, place = self._losses, self._place
-        self._place = (place + packets) % len(losses)
-        return any(losses[(place + k) % len(losses)] for k in range(packets))
+        fates, place = self._fates, self._place
+        self._place = (place + packets) % len(fates)
+        return any(fates[(place + k) % len(fates)] for k in range(packets))
+
+
+PACKET_LOSSES = table(NoLoss, Bernoulli, Bursts, GilbertElliott, Trace)
+
+
+def _bare_probability(value: Any) -> Any:
+    """A bare number stands for a Bernoulli loss."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return {"kind": "bernoulli", "p": value}
+    return {"kind": value} if isinstance(value, str) else value
+
+
+AnyLoss = Annotated[PacketLoss, OneOf(PACKET_LOSSES, _bare_probability)]
+NO_LOSS = NoLoss(kind="none")
+
+
+def _recorded(path: Path) -> tuple[bool, ...]:
+    """A trace from a text file of 0s and 1s, True for lost; blanks, commas and line ends between them do not matter."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"loss.file = {path}: cannot be read ({error})") from error
+    entries = "".join(text.replace(",", " ").split())
+    strange = next((entry for entry in entries if entry not in "01"), None)
+    if strange is not None or not entries:
+        found = "is empty" if strange is None else f"holds {strange!r}"
+        raise ScenarioError(f"loss.file = {path}: {found}, a trace is made of 0 (delivered) and 1 (lost)")
+    return tuple(entry == "1" for entry in entries)

@@ -1,49 +1,157 @@
-"""What a link is like: one frozen record from which links are built."""
+"""[network.link] and its exceptions: what a link is like, the record from which links are built."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import inf
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Annotated, Any, Literal, Self
+
+import networkx as nx
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.network.checks import not_negative, positive, probability
-from simnet.network.latency import Constant, Latency
-from simnet.network.loss import Loss, NoLoss
-from simnet.network.queueing import Queue
+from simnet.network.latency import NO_TIME, AnyLatency
+from simnet.network.loss import NO_LOSS, AnyLoss
+from simnet.network.presets import PRESETS
+from simnet.network.queueing import AnyQueue
+from simnet.parts.fields import Bandwidth, Finder, Probability, Size, Whole
+from simnet.parts.part import Section, WordOf
 
-Order = Literal["fifo", "free"]
+Ends = tuple[int, int]
+"""One direction of a link: sender, receiver."""
+
+Order = Literal["free", "fifo"]
+Preset = Annotated[str, WordOf(PRESETS)]
 
 
-@dataclass(frozen=True)
-class LinkModel:
-    """One direction of a link; the default is a perfect one.
+class _Preset(Section):
+    """A table whose absent fields may come from a preset; they count as absent when the file is changed."""
 
-    `bandwidth` is in bits a second, None for a line that takes no time. A packet has at most `mtu` bytes, of which
-    `overhead` are not the message's; None cuts nothing. Under the order "fifo" a message that would overtake an earlier
-    one arrives together with it, under "free" it overtakes. `corruption` is a probability a packet, `duplication` a
-    probability a message.
-    """
+    @model_validator(mode="wrap")
+    @classmethod
+    def _filled(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        name = data.get("preset") if isinstance(data, Mapping) else None
+        if not isinstance(name, str) or name not in PRESETS:
+            return handler(data)
+        filled = handler(dict(PRESETS[name]) | dict(data))
+        known = {info.alias or field: field for field, info in cls.model_fields.items()}
+        filled.__pydantic_fields_set__.intersection_update(known.get(key, key) for key in data)
+        return filled
 
-    latency: Latency = field(default_factory=Constant)
-    loss: Loss = field(default_factory=NoLoss)
-    bandwidth: float | None = None
-    queue: Queue = field(default_factory=Queue)
-    mtu: int | None = None
-    overhead: int = 0
-    order: Order = "fifo"
-    duplication: float = 0.0
-    corruption: float = 0.0
 
-    def __post_init__(self) -> None:
-        if self.bandwidth is not None:
-            positive("bandwidth", self.bandwidth)
-        not_negative("overhead", self.overhead)
-        if self.mtu is not None and not self.overhead < self.mtu < inf:
-            raise ScenarioError(
-                f"mtu = {self.mtu}: must be greater than overhead = {self.overhead}, or nothing gets through"
-            )
-        if self.order not in ("fifo", "free"):
-            raise ScenarioError(f"order = {self.order!r}: must be 'fifo' or 'free'")
-        probability("duplication", self.duplication)
-        probability("corruption", self.corruption)
+class LinkModel(_Preset):
+    """One direction of a link; both directions of every link are alike unless overridden."""
+
+    preset: Preset | None = Field(None, description="where the fields that are absent here come from")
+    latency: AnyLatency = Field(NO_TIME, description="propagation delay")
+    bandwidth: Bandwidth | None = Field(None, description="bit rate of serialisation; unlimited when absent")
+    queue: AnyQueue | None = Field(
+        None, description="what may wait for the line, a bare number in packets; unlimited when absent"
+    )
+    loss: AnyLoss = Field(NO_LOSS, description="which messages are lost")
+    order: Order = Field("free", description="`free`: a message may overtake an earlier one; `fifo`: none does")
+    duplication: Probability = Field(0.0, description="probability that a message arrives a second time")
+    corruption: Probability = Field(
+        0.0, description="probability that a packet arrives damaged, which its checksum shows"
+    )
+    mtu: Size | None = Field(None, description="largest packet, overhead included; messages are not cut when absent")
+    overhead: Whole = Field(0, description="bytes that every packet has beside its part of the message")
+
+    @model_validator(mode="after")
+    def _something_fits(self) -> LinkModel:
+        if self.mtu is not None and self.mtu <= self.overhead:
+            raise ValueError(f"mtu: more than the overhead, which is {self.overhead} bytes")
+        return self
+
+    def read(self, find: Finder) -> Self:
+        """The same with the files that it names in memory."""
+        return self.model_copy(update={"latency": self.latency.read(find), "loss": self.loss.read(find)})
+
+    def over(self, length: float) -> Self:
+        """The same for a link of this length."""
+        return self.model_copy(update={"latency": self.latency.over(length)})
+
+
+class Access(LinkModel):
+    """The line of a user to its server, one for each user, over which pdml's reports go."""
+
+    def read(self, find: Finder) -> Self:
+        if self.latency.needs_length:
+            raise ScenarioError("network.access.latency.kind = 'distance': only links between agents have a length")
+        return super().read(find)
+
+
+class Override(_Preset):
+    """Other values for some links: one link, one direction, all links of an agent, inside a region, between two."""
+
+    link: tuple[Whole, Whole] | None = Field(None, description="both directions between two agents")
+    source: Whole | None = Field(None, alias="from", description="one direction: the sender")
+    target: Whole | None = Field(None, alias="to", description="one direction: the receiver")
+    agent: Whole | None = Field(None, description="both directions of all links of an agent")
+    region: tuple[Whole, ...] | None = Field(None, description="all links between these agents")
+    across: tuple[Whole, ...] | None = Field(
+        None, description="with `region`: not those, but all links between one of them and one of these"
+    )
+    preset: Preset | None = Field(None, description="where the fields that are absent here come from")
+    latency: AnyLatency | None = Field(None, description="propagation delay")
+    bandwidth: Bandwidth | None = Field(None, description="bit rate of serialisation")
+    queue: AnyQueue | None = Field(None, description="what may wait for the line")
+    loss: AnyLoss | None = Field(None, description="which messages are lost")
+    order: Order | None = Field(None, description="whether messages may overtake")
+    duplication: Probability | None = Field(None, description="probability that a message arrives a second time")
+    corruption: Probability | None = Field(None, description="probability that a packet arrives damaged")
+    mtu: Size | None = Field(None, description="largest packet")
+    overhead: Whole | None = Field(None, description="bytes that every packet has beside its part of the message")
+
+    @model_validator(mode="after")
+    def _names_one_place(self) -> Override:
+        direction = self.source is not None and self.target is not None
+        if (self.source is None) != (self.target is None):
+            raise ValueError("from: one direction needs both `from` and `to`")
+        if self.across is not None and self.region is None:
+            raise ValueError("across: stands beside `region`")
+        places = [self.link is not None, direction, self.agent is not None, self.region is not None]
+        if places.count(True) != 1:
+            raise ValueError("link: name exactly one of `link`, `from` with `to`, `agent`, or `region`")
+        return self
+
+    def on(self, link: LinkModel, where: str) -> LinkModel:
+        """A link like this one, with other values; `where` is the place of the override in the scenario."""
+        new = self.model_dump(include=set(LinkModel.model_fields) - {"preset"}, exclude_none=True)
+        try:
+            return LinkModel.model_validate(link.model_dump(exclude={"preset"}) | new)
+        except ValidationError as error:  # two fields that fit the link and the override, but not each other
+            raise ScenarioError(f"{where}.{error.errors()[0]['ctx']['error']}") from None
+
+    def places(self, edges: nx.Graph[int], where: str) -> list[Ends]:
+        """The directions that it is about."""
+        if self.region is not None:
+            other = self.region if self.across is None else self.across
+            for field, agents in (("region", self.region), ("across", other)):
+                known_agents(agents, edges, f"{where}.{field}")
+            pairs = {ends for a, b in product(self.region, other) for ends in ((a, b), (b, a))}
+            return sorted(ends for ends in pairs if edges.has_edge(*ends))
+        if self.agent is not None:
+            known_agents([self.agent], edges, f"{where}.agent")
+            return [ends for peer in edges[self.agent] for ends in ((self.agent, peer), (peer, self.agent))]
+        if self.link is not None:
+            a, b = self.link
+            known_link(a, b, edges, f"{where}.link")
+            return [(a, b), (b, a)]
+        assert self.source is not None
+        assert self.target is not None
+        known_link(self.source, self.target, edges, f"{where}.from")
+        return [(self.source, self.target)]
+
+
+def known_agents(agents: Iterable[int], edges: nx.Graph[int], where: str) -> None:
+    """Refuse agents that are not in the topology."""
+    for agent in agents:
+        if agent not in edges:
+            raise ScenarioError(f"{where} = {agent}: there is no such agent, they are 0 to {len(edges) - 1}")
+
+
+def known_link(a: int, b: int, edges: nx.Graph[int], where: str) -> None:
+    """Refuse a link that is not in the topology."""
+    if not edges.has_edge(a, b):
+        raise ScenarioError(f"{where}: agents {a} and {b} share no link in this topology")

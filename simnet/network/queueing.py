@@ -4,64 +4,57 @@ The rule, exactly. A packet waits while its first bit has not left; the packet o
 how much may wait, in packets or in bytes with overhead. A message is admitted whole or not at all (early packet
 discard, Romanow & Floyd 1995): it enters if those of its packets that have to wait, together with all that waits
 already, stay within the limit. What is due to start or end at exactly the moment of the question has done so.
+
+A system of K places in which the packet on the line counts (M/M/1/K, `Port(qlimit=K)` of ns.py) has the limit K − 1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from simnet.errors import ScenarioError
-from simnet.network.checks import not_negative, positive, probability
+from pydantic import BeforeValidator, Field, model_validator
+
 from simnet.network.draws import one_by_one, uniform
+from simnet.parts.fields import NonNegative, Positive, Probability, Whole
+from simnet.parts.part import Section
 from simnet.streams import Streams
 
 
-@dataclass(frozen=True)
-class Red:
-    """Random early detection (Floyd & Jacobson 1993): drop some messages before the queue is full.
+class Red(Section):
+    """Random early detection: some messages are dropped before the queue is full.
 
-    The average queue, in the unit of the queue's limit, is compared with two thresholds. Below `low` nothing is
-    dropped; between the two the chance grows from 0 to `chance`; from `high` on everything is dropped. `weight` is the
-    share of the newest queue length in the average.
+    Floyd & Jacobson 1993. The average queue, in the unit of the queue's limit, is compared with two thresholds. Below
+    `low` nothing is dropped; between the two the chance grows from 0 to `chance`; from `high` on everything is dropped.
     """
 
-    low: float
-    high: float
-    chance: float = 0.02
-    weight: float = 0.002
+    low: NonNegative = Field(5.0, description="average queue below which nothing is dropped, in the queue's unit")
+    high: Positive = Field(15.0, description="average queue from which everything is dropped")
+    chance: Probability = Field(0.02, description="chance of a drop just below `high`")
+    weight: Probability = Field(0.002, description="share of the newest queue length in the average")
 
-    def __post_init__(self) -> None:
-        not_negative("queue.red.low", self.low)
-        if not self.low < self.high < inf:
-            raise ScenarioError(f"queue.red.high = {self.high}: must be greater than queue.red.low = {self.low}")
-        probability("queue.red.chance", self.chance)
-        probability("queue.red.weight", self.weight)
+    @model_validator(mode="after")
+    def _ordered(self) -> Red:
+        if self.low >= self.high:
+            raise ValueError(f"low: below high, which is {self.high:g}")
+        return self
 
 
-@dataclass(frozen=True)
-class Queue:
-    """A queue of at most `limit` packets or bytes (None: any amount); drop-tail, or early detection as well."""
+class Queue(Section):
+    """What may wait for the line; a message that does not fit is dropped."""
 
-    limit: int | None = None
-    unit: Literal["packets", "bytes"] = "packets"
-    red: Red | None = None
+    limit: Whole | None = Field(
+        None, description="how much may wait behind the packet on the line; unlimited if absent"
+    )
+    unit: Literal["packets", "bytes"] = Field("packets", description="what the limit counts")
+    red: Red | None = Field(None, description="drop early, by the average queue; only when full if absent")
 
-    def __post_init__(self) -> None:
-        if self.limit is not None:
-            not_negative("queue.limit", self.limit)
-        if self.unit not in ("packets", "bytes"):
-            raise ScenarioError(f"queue.unit = {self.unit!r}: must be 'packets' or 'bytes'")
 
-    @classmethod
-    def counting_service(cls, places: int) -> Queue:
-        """The queue of a system of `places` packets, the one on the line included: M/M/1/K, `Port(qlimit=K)` of ns.py.
+def _bare_limit(value: Any) -> Any:
+    """A bare number stands for a limit in packets."""
+    return {"limit": value} if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
-        The two differ for one place only: ns.py then drops everything, this queue serves whoever finds the line free.
-        """
-        positive("queue.limit", places)
-        return cls(places - 1)
+
+AnyQueue = Annotated[Queue, BeforeValidator(_bare_limit)]
 
 
 class RedState:

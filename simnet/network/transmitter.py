@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from math import ceil, inf
 
 from simnet.network.model import LinkModel
-from simnet.network.queueing import RedState
+from simnet.network.queueing import Queue, RedState
 from simnet.streams import Streams
 
 Departure = tuple[float, float, int, int]
@@ -36,7 +36,7 @@ class Transmitter:
     )
 
     def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
-        queue = model.queue
+        queue = model.queue or Queue()
         self.bandwidth = model.bandwidth
         self._mtu = model.mtu
         self.overhead = model.overhead

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from simnet.network.draws import MIXED, one_by_one, uniform
 from simnet.network.fates import Luck
-from simnet.network.latency import Constant
 from simnet.network.loss import Sampler
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
@@ -70,9 +69,9 @@ class Wire:
         else:
             self._lost = model.loss.sampler(streams, name)
             self._delays = (
-                repeat(float(latency.value))
-                if isinstance(latency, Constant)
-                else one_by_one(streams, "latency", name, latency.draw)
+                one_by_one(streams, "latency", name, latency.draw)
+                if latency.constant is None
+                else repeat(latency.constant)
             )
         self._flaws = _Flaws(model, streams, name) if model.duplication or model.corruption else None
         self._ordered = model.order == "fifo"

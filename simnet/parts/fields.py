@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -101,6 +102,15 @@ class Either:
         raise ValueError(self.what)
 
 
+@dataclass(frozen=True)
+class NamesFile:
+    """Marks a text field that names a file which the part reads: `Section.files` finds it by this mark."""
+
+
+Finder = Callable[[str], Path]
+"""Says where a file is that a scenario names."""
+
+
 def _breaks_a_line(char: str) -> bool:
     """Control characters, line separators, and what cannot be written as UTF-8."""
     return unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs")
@@ -141,6 +151,7 @@ Size = Annotated[
     ),
 ]
 Name = Annotated[str, BeforeValidator(_LINE)]
+FileName = Annotated[str, BeforeValidator(_LINE), NamesFile()]
 Column = Annotated[
     str | int, BeforeValidator(Either("a column's name, or its index as a whole number", (_LINE, _INTEGER)))
 ]

@@ -21,7 +21,7 @@ There is one table per kind of part, in the module of the parts. Validation, err
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -30,11 +30,23 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from simnet.parts.fields import NamesFile
+
 
 class Section(BaseModel):
     """A table of the scenario file: no unknown fields, nothing changes after validation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+
+    def files(self) -> Iterator[str]:
+        """The files that this table and those inside it name, as the scenario writes them."""
+        for name, info in type(self).model_fields.items():
+            value = getattr(self, name)
+            if any(isinstance(mark, NamesFile) for mark in info.metadata):
+                yield value
+            for inner in value if isinstance(value, tuple) else (value,):
+                if isinstance(inner, Section):
+                    yield from inner.files()
 
 
 class Part(Section):
@@ -66,7 +78,7 @@ def table(*parts: type[P]) -> dict[str, type[P]]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OneOf:
     """Marks a field that holds one of the parts of a table; `short` spells out what may stand for a whole table."""
 
@@ -87,7 +99,7 @@ class OneOf:
         return schema if self.short is None else core_schema.no_info_before_validator_function(self.short, schema)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WordOf:
     """Marks a text field that holds one of the words of a table whose entries have no fields of their own."""
 

@@ -12,9 +12,11 @@ import json
 
 from pydantic import BaseModel
 
+from simnet.network.latency import LATENCIES
+from simnet.network.loss import PACKET_LOSSES
 from simnet.scenario import METHODS, Scenario
 from simnet.scenario.data import EMBEDDED, GENERATED, STORED
-from simnet.scenario.network import Link, Network
+from simnet.scenario.network import Network
 from simnet.scenario.schema import place
 
 
@@ -31,8 +33,8 @@ def catalogue() -> dict[str, dict[str, str]]:
         "topologies": _alternatives(Scenario, "topology"),
         "pacing": _alternatives(Network, "pacing"),
         "transports": _alternatives(Network, "transport"),
-        "latencies": _alternatives(Link, "latency"),
-        "losses": _alternatives(Link, "loss"),
+        "latencies": {word: _line(part) for word, part in LATENCIES.items()},
+        "losses": {word: _line(part) for word, part in PACKET_LOSSES.items()},
         "codecs": dict.fromkeys(place(Network.model_fields["codec"]).choices or (), ""),
     }
 

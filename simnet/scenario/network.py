@@ -6,23 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from simnet.network.latency import NO_TIME, AnyDuration
+from simnet.network.model import Access, LinkModel, Override
 from simnet.parts.fields import Count, Number, PositiveSeconds, Seconds, Switch, Whole
 from simnet.parts.part import Section
-from simnet.scenario.links import Access, Bernoulli, Link, NoLoss, Override
-from simnet.scenario.times import Constant, Duration, Lognormal, Uniform
-
-__all__ = [
-    "Access",
-    "Bernoulli",
-    "Compute",
-    "Constant",
-    "Link",
-    "Lognormal",
-    "Network",
-    "NoLoss",
-    "Override",
-    "Uniform",
-]
 
 Part = Annotated[float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True))]
 Skew = Annotated[float, BeforeValidator(Number("a share of at least 0 and below 1", 0, 1, open_high=True))]
@@ -141,7 +128,7 @@ class Network(Section):
         None,
         description="how long an agent that lost its state in a crash waits for its neighbours' answers; default: 1 s",
     )
-    link: Link = Field(Link(), description="what every link is like")
+    link: LinkModel = Field(LinkModel(), description="what every link is like")
     override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
     access: Access = Field(Access(), description="pdml: what the line of each user to its server is like")
 
@@ -155,5 +142,5 @@ class Network(Section):
 class Compute(Section):
     """How long local work takes."""
 
-    time: Duration = Field(Constant(kind="constant", value=0.0), description="time of one round's local work")
+    time: AnyDuration = Field(NO_TIME, description="time of one round's local work")
     per_gradient: Seconds = Field(0.0, description="and this for each gradient that the solver evaluates")

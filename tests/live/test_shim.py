@@ -9,7 +9,7 @@ import pytest
 
 from simnet.live.live_port import Clock, Numbering
 from simnet.live.shim import Direct, Shim
-from simnet.network import frame, latency, loss
+from simnet.network import frame
 from simnet.network.link import Link
 from simnet.network.model import LinkModel
 from simnet.record import events
@@ -49,7 +49,7 @@ class Way:
 
 def test_a_frame_is_handed_over_when_its_link_would_have_delivered_it():
     async def story():
-        way = Way(LinkModel(latency=latency.Constant(0.05)))
+        way = Way(LinkModel(latency=0.05))
         passage = way.send(1, to_1=b"frame")[1]
         assert way.sent == []
         assert way.shim.waiting == {1: (b"frame",)}
@@ -62,7 +62,7 @@ def test_a_frame_is_handed_over_when_its_link_would_have_delivered_it():
 
 def test_frames_that_arrive_at_one_instant_keep_their_order():
     async def story():
-        way = Way(LinkModel(latency=latency.Uniform(0.0, 0.03), order="fifo"))
+        way = Way(LinkModel(latency={"kind": "uniform", "low": 0.0, "high": 0.03}, order="fifo"))
         for round in range(1, 200):
             way.send(round, to_1=b"%d" % round)
         await way.empty()
@@ -73,7 +73,7 @@ def test_frames_that_arrive_at_one_instant_keep_their_order():
 
 def test_what_a_link_loses_never_leaves_and_is_noted():
     async def story():
-        way = Way(LinkModel(loss=loss.Bernoulli(1.0)))
+        way = Way(LinkModel(loss=1.0))
         way.send(3, to_1=b"a", to_2=b"b")
         while len(way.noted) < 2:
             await asyncio.sleep(0.001)
@@ -95,7 +95,7 @@ def test_on_a_shared_medium_bytes_count_with_the_first_message():
 
 def test_a_shim_that_recalls_what_was_sent_draws_what_comes_next():
     async def story():
-        model = LinkModel(latency=latency.Lognormal(0.01, 0.5), loss=loss.Bernoulli(0.5), bandwidth=1e5)
+        model = LinkModel(latency={"kind": "lognormal", "median": 0.01}, loss=0.5, bandwidth=1e5)
         one, other = Way(model), Way(model)
         past = []
         for round in range(1, 20):

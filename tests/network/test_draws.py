@@ -8,21 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simnet.network.draws import MIXED, PLAIN, Abreast, one_by_one, uniform
-from simnet.network.latency import Constant, Empirical, Gamma, Lognormal, Normal, Pareto, Uniform
+from simnet.network.draws import MIXED, PLAIN, Abreast, one_by_one
 from simnet.network.link import Link
-from simnet.network.loss import Bernoulli
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
+from tests.network.models import bernoulli, constant, empirical, gamma, lognormal, normal, pareto, uniform
 
 DELAYS = [
-    *(Constant(0.1), Uniform(0.1, 0.3), Normal(0.1, 0.2), Lognormal(0.04, 0.5), Pareto(0.01, 1.5)),
-    *(Gamma(0.05, 0.3), Gamma(0.05, 1.0), Gamma(0.05, 4.5), Empirical((0.1, 0.2, 0.3)), Empirical((0.1, 0.2) * 300)),
+    *(constant(0.1), uniform(0.1, 0.3), normal(0.1, 0.2), lognormal(0.04, 0.5), pareto(0.01, 1.5)),
+    *(gamma(0.05, 0.3), gamma(0.05, 1.0), gamma(0.05, 4.5), empirical(0.1, 0.2, 0.3), empirical(*((0.1, 0.2) * 300))),
 ]
 
 
 def test_the_numbers_are_those_of_the_stream_in_order():
-    numbers = list(islice(one_by_one(Streams(1), "loss", "0>1", uniform), 1000))
+    numbers = list(islice(one_by_one(Streams(1), "loss", "0>1", lambda rng, n: rng.random(n)), 1000))
     np.testing.assert_array_equal(numbers, Streams(1).generator("loss", "0>1").random(1000))
 
 
@@ -61,7 +60,7 @@ def test_streams_abreast_give_the_delays_of_each_in_its_turn(latency, seed, link
 
 def test_a_link_that_has_carried_thirty_messages_takes_little_memory():
     """A network of 10⁵ agents with six neighbours each has 6·10⁵ of them; generators would take 2 KB more."""
-    model = LinkModel(Lognormal(0.04, 0.5), Bernoulli(0.05))
+    model = LinkModel(latency=lognormal(0.04, 0.5), loss=bernoulli(0.05))
     links, streams = [], Streams(1)
     tracemalloc.start()
     try:

@@ -11,14 +11,24 @@ from hypothesis import strategies as st
 
 from simnet.network.draws import PLAIN
 from simnet.network.fates import Luck
-from simnet.network.latency import Constant, Empirical, Gamma, Lognormal, Normal, Pareto, Uniform
-from simnet.network.loss import Bernoulli, GilbertElliott, NoLoss
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
+from tests.network.models import (
+    bernoulli,
+    constant,
+    empirical,
+    gamma,
+    gilbert_elliott,
+    lognormal,
+    no_loss,
+    normal,
+    pareto,
+    uniform,
+)
 
 DELAYS = [
-    *(Constant(0.1), Uniform(0.1, 0.3), Normal(0.1, 0.2), Lognormal(0.04, 0.5), Pareto(0.01, 1.5)),
-    *(Gamma(0.05, 0.3), Gamma(0.05, 4.5), Empirical((0.1, 0.2, 0.3))),
+    *(constant(0.1), uniform(0.1, 0.3), normal(0.1, 0.2), lognormal(0.04, 0.5), pareto(0.01, 1.5)),
+    *(gamma(0.05, 0.3), gamma(0.05, 4.5), empirical(0.1, 0.2, 0.3)),
 ]
 
 
@@ -37,7 +47,7 @@ def expected(latency, p, seed, name, n):
     st.randoms(use_true_random=False),
 )
 def test_links_drawn_together_meet_what_each_meets_alone(latency, p, seed, lengths, random):
-    luck = Luck(latency, Bernoulli(p), Streams(seed))
+    luck = Luck(latency, p, Streams(seed))
     links = [(f"0>{peer}", luck.of(f"0>{peer}"), n) for peer, n in enumerate(lengths)]
     random.shuffle(links)
     for name, delays, n in links:
@@ -58,7 +68,7 @@ class Watched(Streams):
 
 def test_the_first_message_opens_the_streams_of_all_links_of_one_luck_and_keeps_none():
     streams = Watched(1)
-    luck = Luck(Uniform(0, 1), Bernoulli(0.5), streams)
+    luck = Luck(uniform(0, 1), 0.5, streams)
     one, two = luck.of("0>1"), luck.of("0>2")
     assert "visited" not in vars(streams)
     (first,), block = PLAIN
@@ -72,14 +82,14 @@ def test_the_first_message_opens_the_streams_of_all_links_of_one_luck_and_keeps_
 
 
 def test_a_link_that_comes_after_the_first_message_has_its_own_streams_too():
-    luck = Luck(Uniform(0, 1), Bernoulli(0.5), Streams(3))
+    luck = Luck(uniform(0, 1), 0.5, Streams(3))
     early = luck.of("0>1")
-    assert next(early) == pytest.approx(expected(Uniform(0, 1), 0.5, 3, "0>1", 1)[0], nan_ok=True, abs=0)
+    assert next(early) == pytest.approx(expected(uniform(0, 1), 0.5, 3, "0>1", 1)[0], nan_ok=True, abs=0)
     late = luck.of("0>2")
-    np.testing.assert_array_equal(list(islice(late, 9)), expected(Uniform(0, 1), 0.5, 3, "0>2", 9))
+    np.testing.assert_array_equal(list(islice(late, 9)), expected(uniform(0, 1), 0.5, 3, "0>2", 9))
 
 
 def test_only_links_that_lose_packets_independently_can_share_their_luck():
-    assert Luck.on(LinkModel(Uniform(0, 1), Bernoulli(0.5)), Streams(1)) is not None
-    for loss in (NoLoss(), Bernoulli(0.0), GilbertElliott(0.1, 0.5)):
-        assert Luck.on(LinkModel(Uniform(0, 1), loss), Streams(1)) is None
+    assert Luck.on(LinkModel(latency=uniform(0, 1), loss=bernoulli(0.5)), Streams(1)) is not None
+    for loss in (no_loss(), bernoulli(0.0), gilbert_elliott(0.1, 0.5)):
+        assert Luck.on(LinkModel(latency=uniform(0, 1), loss=loss), Streams(1)) is None

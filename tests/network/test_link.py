@@ -6,24 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simnet.network.latency import Constant, Lognormal, Uniform
 from simnet.network.link import Link
-from simnet.network.loss import Bernoulli, GilbertElliott, NoLoss
 from simnet.network.model import LinkModel
 from simnet.network.queueing import Queue, Red
 from simnet.network.transmitter import Transmitter
 from simnet.streams import Streams
+from tests.network.models import bernoulli, constant, gilbert_elliott, lognormal, no_loss, uniform
 
 models = st.builds(
     LinkModel,
-    latency=st.sampled_from([Constant(0.5), Uniform(0.1, 2.0), Lognormal(1.0, 1.0)]),
-    loss=st.sampled_from([NoLoss(), Bernoulli(0.3), GilbertElliott(0.1, 0.3)]),
+    latency=st.sampled_from([constant(0.5), uniform(0.1, 2.0), lognormal(1.0, 1.0)]),
+    loss=st.sampled_from([no_loss(), bernoulli(0.3), gilbert_elliott(0.1, 0.3)]),
     bandwidth=st.sampled_from([None, 800.0, 8000.0]),
     queue=st.builds(
         Queue,
-        st.none() | st.integers(0, 50),
-        st.sampled_from(["packets", "bytes"]),
-        st.sampled_from([None, Red(1, 5, 0.5, 0.2)]),
+        limit=st.none() | st.integers(0, 50),
+        unit=st.sampled_from(["packets", "bytes"]),
+        red=st.sampled_from([None, Red(low=1, high=5, chance=0.5, weight=0.2)]),
     ),
     mtu=st.sampled_from([None, 30, 100]),
     overhead=st.sampled_from([0, 8]),
@@ -96,7 +95,7 @@ def test_links_with_transmitters_of_their_own_do_not_know_of_each_other(model, h
 
 def test_a_broadcast_over_a_shared_uplink_leaves_one_copy_at_a_time():
     streams = Streams(1)
-    model = LinkModel(Constant(0.5), bandwidth=8000.0, queue=Queue(2))
+    model = LinkModel(latency=constant(0.5), bandwidth=8000.0, queue=2)
     uplink = Transmitter(model, streams, "0")
     links = [Link(model, streams, f"0>{peer}", uplink) for peer in (1, 2, 3, 4)]
     passages = [link.offer(0.0, 1000) for link in links]
@@ -105,15 +104,15 @@ def test_a_broadcast_over_a_shared_uplink_leaves_one_copy_at_a_time():
 
 
 def test_the_two_directions_may_differ():
-    up = Link(LinkModel(Constant(0.02), bandwidth=1e6), Streams(1), "0>1")
-    down = Link(LinkModel(Constant(0.01), bandwidth=1e7), Streams(1), "1>0")
+    up = Link(LinkModel(latency=constant(0.02), bandwidth=1e6), Streams(1), "0>1")
+    down = Link(LinkModel(latency=constant(0.01), bandwidth=1e7), Streams(1), "1>0")
     arrivals = up.offer(0.0, 12_500).arrives, down.offer(0.0, 12_500).arrives
     assert arrivals == pytest.approx((0.12, 0.02))
 
 
 def test_one_transmission_may_reach_several_wires():
     """A shared medium: the sender's transmitter once, each neighbour's wire with its own luck."""
-    model = LinkModel(Uniform(0.1, 0.2), Bernoulli(0.5), bandwidth=8000.0)
+    model = LinkModel(latency=uniform(0.1, 0.2), loss=bernoulli(0.5), bandwidth=8000.0)
     links = [Link(model, Streams(1), f"0>{peer}") for peer in range(1, 50)]
     departure = links[0].transmitter.admit(0.0, 1000)
     passages = [link.carry(*departure) for link in links]

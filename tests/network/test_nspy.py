@@ -7,12 +7,10 @@ from math import inf
 import numpy as np
 import pytest
 
-from simnet.network.latency import Uniform
 from simnet.network.link import Link
-from simnet.network.loss import Bernoulli
 from simnet.network.model import LinkModel
-from simnet.network.queueing import Queue
 from simnet.streams import Streams
+from tests.network.models import bernoulli, uniform
 
 pytest.importorskip("ns.port.port", reason="ns.py (PyPI ns.py) is the peer of this comparison")
 
@@ -23,8 +21,8 @@ from ns.port.wire import Wire
 
 PACKETS = 10_000
 RATE = 1e6
-LATENCY = Uniform(0.001, 0.03)
-LOSS = Bernoulli(0.1)
+LATENCY = uniform(0.001, 0.03)
+LOSS = bernoulli(0.1)
 
 
 def through_nspy(arrivals, sizes, delays, lost, qlimit):
@@ -70,11 +68,11 @@ def test_departures_arrivals_and_drops_agree_packet_by_packet(load, qlimit):
     sizes = rng.integers(40, 1500, PACKETS)
     arrivals = np.cumsum(rng.exponential(8 * 770 / RATE / load, PACKETS))
     delays = LATENCY.draw(Streams(7).generator("latency", "0>1"), PACKETS)
-    lost = LOSS.draw(Streams(7).generator("loss", "0>1"), PACKETS)
+    lost = Streams(7).generator("loss", "0>1").random(PACKETS) < LOSS.p
     departs, arrives = through_nspy(arrivals, sizes, delays, lost, qlimit)
 
-    queue = Queue() if qlimit is None else Queue.counting_service(qlimit)
-    link = Link(LinkModel(LATENCY, LOSS, bandwidth=RATE, queue=queue, order="fifo"), Streams(7), "0>1")
+    queue = None if qlimit is None else qlimit - 1  # ns.py counts the packet on the line
+    link = Link(LinkModel(latency=LATENCY, loss=LOSS, bandwidth=RATE, queue=queue, order="fifo"), Streams(7), "0>1")
     ours = [link.offer(now, size) for now, size in zip(arrivals.tolist(), sizes.tolist(), strict=True)]
 
     np.testing.assert_allclose([p.departs for p in ours], departs, rtol=0, atol=1e-9)

@@ -7,12 +7,10 @@ import pytest
 
 from simnet.network.codec import CODECS
 from simnet.network.frame import HEADER_BYTES
-from simnet.network.latency import Constant, Uniform
-from simnet.network.loss import Bernoulli
 from simnet.network.model import LinkModel
-from simnet.network.queueing import Queue
 from simnet.network.row_reports import from_users, row_bytes, upload
 from simnet.streams import Streams
+from tests.network.models import bernoulli, constant, uniform
 
 
 def test_a_report_is_a_frame_with_a_row_and_its_label():
@@ -27,7 +25,7 @@ def test_a_report_is_a_frame_with_a_row_and_its_label():
 
 def test_users_have_lines_of_their_own_so_none_waits_for_another():
     size = 8 * (row_bytes(3) + HEADER_BYTES)
-    model = LinkModel(latency=Constant(0.2), bandwidth=1000.0, queue=Queue(0))
+    model = LinkModel(latency=constant(0.2), bandwidth=1000.0, queue=0)
     found = from_users(model, Streams(1), 0, 50, 3)
     assert found.delivered == 50
     assert found.ends == pytest.approx(0.2 + size / 1000.0)
@@ -35,14 +33,14 @@ def test_users_have_lines_of_their_own_so_none_waits_for_another():
 
 def test_an_upload_sends_row_after_row_over_one_line_and_overflows_no_queue():
     size = 8 * (row_bytes(3) + HEADER_BYTES)
-    model = LinkModel(latency=Constant(0.2), bandwidth=1000.0, queue=Queue(0))
+    model = LinkModel(latency=constant(0.2), bandwidth=1000.0, queue=0)
     found = upload(model, Streams(1), 2, 0, 50, 3)
     assert found.delivered == 50
     assert found.ends == pytest.approx(0.2 + 50 * size / 1000.0)
 
 
 def test_every_report_arrives_or_is_lost_and_the_slowest_ends_the_phase():
-    model = LinkModel(latency=Uniform(0.1, 0.9), loss=Bernoulli(0.25))
+    model = LinkModel(latency=uniform(0.1, 0.9), loss=bernoulli(0.25))
     found = from_users(model, Streams(5), 3, 4000, 2)
     assert found.messages == 4000
     assert found.delivered == pytest.approx(3000, rel=0.05)

@@ -56,7 +56,7 @@ arrivals = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 30)), max_size=6
 )
 def test_the_fate_known_at_once_is_the_fate_by_the_rule(messages, bandwidth, limit, by_bytes, mtu, overhead):
     """Whole bytes and seconds: many messages meet a packet that starts or ends at that very moment."""
-    queue = Queue(limit, "bytes" if by_bytes else "packets")
+    queue = Queue(limit=limit, unit="bytes" if by_bytes else "packets")
     line = transmitter(bandwidth=bandwidth, queue=queue, mtu=mtu, overhead=overhead)
     fates = [line.admit(now, size) for now, size in messages]
     assert fates == list(plain(messages, bandwidth, limit, by_bytes, mtu, overhead))
@@ -64,20 +64,24 @@ def test_the_fate_known_at_once_is_the_fate_by_the_rule(messages, bandwidth, lim
 
 @given(st.integers(0, 50), st.booleans(), st.integers(0, 200), st.none() | st.integers(4, 12))
 def test_what_passes_an_idle_line_is_what_it_says_passes(limit, by_bytes, size, mtu):
-    settings = {"bandwidth": BYTE_A_SECOND, "queue": Queue(limit, "bytes" if by_bytes else "packets"), "mtu": mtu}
+    settings = {
+        "bandwidth": BYTE_A_SECOND,
+        "queue": Queue(limit=limit, unit="bytes" if by_bytes else "packets"),
+        "mtu": mtu,
+    }
     line = transmitter(**settings)
     assert line.passes(size) == (line.admit(0.0, size)[0] == 0.0)
 
 
 def test_the_packet_on_the_line_does_not_count_towards_the_limit():
-    line = transmitter(bandwidth=BYTE_A_SECOND, queue=Queue(2))
+    line = transmitter(bandwidth=BYTE_A_SECOND, queue=2)
     starts = [line.admit(now, 10)[0] for now in (0.0, 1.0, 2.0, 3.0, 10.0, 10.0)]
     # The fourth finds two waiting; at 10 the second packet starts, which leaves one place.
     assert starts == [0.0, 10.0, 20.0, inf, 30.0, inf]
 
 
 def test_a_line_without_bandwidth_limit_takes_no_time_and_holds_no_queue():
-    line = transmitter(queue=Queue(0), mtu=10)
+    line = transmitter(queue=0, mtu=10)
     assert [line.admit(1.0, 100) for _ in range(3)] == [(1.0, 1.0, 10, 100)] * 3
 
 
@@ -90,7 +94,7 @@ def test_every_packet_carries_its_overhead():
 
 def test_early_detection_refuses_before_the_queue_is_full():
     def refused(red):
-        line = transmitter(bandwidth=BYTE_A_SECOND, queue=Queue(50, red=red))
+        line = transmitter(bandwidth=BYTE_A_SECOND, queue=Queue(limit=50, red=red))
         return sum(line.admit(0.9 * k, 1)[0] == inf for k in range(2000))
 
     assert refused(None) > 0
@@ -100,8 +104,8 @@ def test_early_detection_refuses_before_the_queue_is_full():
 def test_early_detection_draws_once_a_message_also_when_the_queue_is_full():
     """Two lines of one stream, one always full: afterwards both stand at the same place of the stream."""
     red = Red(low=0, high=10**9, chance=1.0, weight=1.0)
-    stuck = transmitter(bandwidth=1e-9, queue=Queue(0, red=red))
-    free = transmitter(bandwidth=1e9, queue=Queue(0, red=red))
+    stuck = transmitter(bandwidth=1e-9, queue=Queue(limit=0, red=red))
+    free = transmitter(bandwidth=1e9, queue=Queue(limit=0, red=red))
     for k in range(20):
         stuck.admit(float(k), 1)
         free.admit(float(k), 1)

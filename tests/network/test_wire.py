@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simnet.network.latency import Constant, Lognormal, Uniform
-from simnet.network.loss import Bernoulli, GilbertElliott
 from simnet.network.model import LinkModel
 from simnet.network.wire import Wire
 from simnet.streams import Streams
+from tests.network.models import bernoulli, constant, gilbert_elliott, lognormal, uniform
 
 seeds = st.integers(0, 10**6)
 gaps = st.lists(st.floats(0, 2), min_size=1, max_size=100)
@@ -28,7 +27,7 @@ def times(steps):
 
 @given(seeds, gaps)
 def test_nothing_overtakes_on_an_ordered_wire(seed, steps):
-    passages = carry(LinkModel(Lognormal(1.0, 1.0), Bernoulli(0.3)), times(steps), seed)
+    passages = carry(LinkModel(latency=lognormal(1.0, 1.0), loss=bernoulli(0.3), order="fifo"), times(steps), seed)
     arrivals = [p.arrives for p in passages if p.fate == "delivered"]
     assert arrivals == sorted(arrivals)
 
@@ -37,7 +36,7 @@ def test_nothing_overtakes_on_an_ordered_wire(seed, steps):
 def test_an_ordered_wire_only_delays_and_only_behind_somebody(seed, steps):
     departures = times(steps)
     free, fifo = (
-        carry(LinkModel(Lognormal(1.0, 1.0), Bernoulli(0.3), order=order), departures, seed)
+        carry(LinkModel(latency=lognormal(1.0, 1.0), loss=bernoulli(0.3), order=order), departures, seed)
         for order in ("free", "fifo")
     )
     latest = -inf
@@ -51,9 +50,9 @@ def test_an_ordered_wire_only_delays_and_only_behind_somebody(seed, steps):
 @given(seeds, gaps)
 def test_a_free_wire_adds_the_kth_delay_of_the_stream_to_the_kth_departure(seed, steps):
     departures = times(steps)
-    latency = Uniform(0.1, 3.0)
+    latency = uniform(0.1, 3.0)
     delays = latency.draw(Streams(seed).generator("latency", "0>1"), len(departures))
-    passages = carry(LinkModel(latency, order="free"), departures, seed)
+    passages = carry(LinkModel(latency=latency, order="free"), departures, seed)
     assert [p.arrives for p in passages] == (np.array(departures) + delays).tolist()
 
 
@@ -61,8 +60,10 @@ def test_a_free_wire_adds_the_kth_delay_of_the_stream_to_the_kth_departure(seed,
 def test_no_setting_disturbs_the_draws_of_another(seed, steps, p, corruption, refused):
     """Losses, corruption, copies and messages that the queue refused leave every other message's delay alone."""
     departures = times(steps)
-    bare = carry(LinkModel(Uniform(0.1, 3.0), order="free"), departures, seed)
-    model = LinkModel(Uniform(0.1, 3.0), Bernoulli(p), order="free", corruption=corruption, duplication=0.5)
+    bare = carry(LinkModel(latency=uniform(0.1, 3.0), order="free"), departures, seed)
+    model = LinkModel(
+        latency=uniform(0.1, 3.0), loss=bernoulli(p), order="free", corruption=corruption, duplication=0.5
+    )
     wire = Wire(model, Streams(seed), "0>1")
     for k, (departs, plain) in enumerate(zip(departures, bare, strict=True)):
         passage = wire.carry(inf, inf, 1, 100) if k in refused else wire.carry(departs, departs, 1, 100)
@@ -73,7 +74,9 @@ def test_no_setting_disturbs_the_draws_of_another(seed, steps, p, corruption, re
 @given(seeds, gaps, st.floats(0, 1), st.floats(0, 1))
 def test_a_greater_chance_of_corruption_or_of_copies_only_adds_some(seed, steps, p, q):
     low, high = sorted((p, q))
-    some, more = (carry(LinkModel(Uniform(0, 1), corruption=x, duplication=x), times(steps), seed) for x in (low, high))
+    some, more = (
+        carry(LinkModel(latency=uniform(0, 1), corruption=x, duplication=x), times(steps), seed) for x in (low, high)
+    )
     for few, many in zip(some, more, strict=True):
         assert few.corrupted <= many.corrupted
         assert few.copies in ((), many.copies)
@@ -82,7 +85,10 @@ def test_a_greater_chance_of_corruption_or_of_copies_only_adds_some(seed, steps,
 
 @given(seeds, gaps)
 def test_a_copy_comes_after_its_first_and_delays_nobody(seed, steps):
-    alone, doubled = (carry(LinkModel(Lognormal(1.0, 1.0), duplication=x), times(steps), seed) for x in (0.0, 1.0))
+    alone, doubled = (
+        carry(LinkModel(latency=lognormal(1.0, 1.0), order="fifo", duplication=x), times(steps), seed)
+        for x in (0.0, 1.0)
+    )
     for single, double in zip(alone, doubled, strict=True):
         assert single.copies == ()
         assert double.arrives == single.arrives
@@ -91,7 +97,7 @@ def test_a_copy_comes_after_its_first_and_delays_nobody(seed, steps):
 
 
 def test_what_does_not_arrive_has_no_arrival_and_no_copies():
-    model = LinkModel(Constant(1.0), Bernoulli(1.0), duplication=1.0, corruption=1.0)
+    model = LinkModel(latency=constant(1.0), loss=bernoulli(1.0), duplication=1.0, corruption=1.0)
     wire = Wire(model, Streams(1), "0>1")
     assert wire.carry(0.0, 2.0, 3, 90) == ("lost", 0.0, 2.0, inf, 3, 90, False, ())
     assert wire.carry(inf, inf, 3, 90) == ("overflowed", inf, inf, inf, 3, 0, False, ())
@@ -113,8 +119,8 @@ class Silent(Streams):
 
 
 def test_a_perfect_wire_opens_no_stream_and_others_wait_for_their_first_message():
-    wire = Wire(LinkModel(Constant(0.5)), Silent(1), "0>1")
+    wire = Wire(LinkModel(latency=constant(0.5)), Silent(1), "0>1")
     assert wire.carry(1.0, 2.0, 1, 10).arrives == 2.5
-    wire = Wire(LinkModel(Uniform(0, 1), GilbertElliott(0.1, 0.5), duplication=0.1), Silent(1), "0>1")
+    wire = Wire(LinkModel(latency=uniform(0, 1), loss=gilbert_elliott(0.1, 0.5), duplication=0.1), Silent(1), "0>1")
     with pytest.raises(AssertionError, match="latency/0>1 was opened"):
         wire.carry(1.0, 2.0, 1, 10)

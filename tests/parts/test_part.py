@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, ValidationError
 
+from simnet.parts.fields import FileName, Name
 from simnet.parts.part import OneOf, Part, Section, WordOf, table, tag_of
 from simnet.scenario.schema import place
 
@@ -79,6 +80,25 @@ def test_what_may_stand_at_a_place_is_read_off_the_table():
     assert shape.kinds == SHAPES
     assert shape.spelled_out("square") == {"kind": "square"}
     assert colour.choices == ("red", "green")
+
+
+def test_a_section_lists_the_files_that_it_and_its_parts_name():
+    class Sheet(Section):
+        picture: FileName
+        title: Name
+        drawings: tuple[Drawing, ...] = ()
+
+    class Album(Section):
+        cover: Sheet
+        sheets: tuple[Sheet, ...]
+
+    sheet = Sheet(picture="a.png", title="no file", drawings=(Drawing(shape="square"),))
+    assert [*Album(cover=sheet, sheets=(sheet, Sheet(picture="b.png", title="b"))).files()] == [
+        "a.png",
+        "a.png",
+        "b.png",
+    ]
+    assert [*Drawing(shape="square").files()] == []
 
 
 def test_a_table_of_one_part_needs_its_word_all_the_same():

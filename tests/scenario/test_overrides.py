@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simnet.errors import ScenarioError
+from simnet.network.loss import Bernoulli
 from simnet.scenario import Scenario
-from simnet.scenario.network import Bernoulli
 from simnet.scenario.overrides import parse_override
 
 PLAIN = Scenario.loads('[algorithm]\nname = "ipp-admm"')

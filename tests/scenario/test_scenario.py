@@ -68,17 +68,32 @@ def test_scenarios_survive_copies_and_other_processes(scenario: Scenario) -> Non
 @given(st.data(), scenarios())
 def test_a_change_changes_only_what_it_names(data: st.DataObject, scenario: Scenario) -> None:
     resolved = leaves(scenario.resolved())
-    path = data.draw(st.sampled_from([path for path in resolved if not is_tag(scenario, path)]))
+    free = [path for path in resolved if not is_tag(scenario, path) and not inside_what_a_preset_gives(scenario, path)]
+    path = data.draw(st.sampled_from(free))
     value = data.draw(values(place_at(scenario, path)))
     try:
         changed = scenario.with_(**{dotted(path): value})
     except ScenarioError:
         return  # it no longer fits the other fields of its table
-    after = leaves(changed.resolved())
-    assert {other: leaf for other, leaf in after.items() if other != path} == {
-        other: leaf for other, leaf in resolved.items() if other != path
-    }
+    assert all_but(path, changed) == all_but(path, scenario)
     assert changed.with_(**{dotted(path): resolved[path]}) == scenario
+
+
+def all_but(path: tuple[str | int, ...], scenario: Scenario) -> dict[tuple[str | int, ...], Any]:
+    """Every value but the one at `path`; and if that is a preset, but those which the preset gives."""
+    given = leaves(scenario.content())
+    kept = {other: leaf for other, leaf in leaves(scenario.resolved()).items() if other != path}
+    if path[-1] != "preset":
+        return kept
+    table = path[:-1]
+    return {other: leaf for other, leaf in kept.items() if other[: len(table)] != table or other in given}
+
+
+def inside_what_a_preset_gives(scenario: Scenario, path: tuple[str | int, ...]) -> bool:
+    """Whether the value stands in a table that a preset gives: whoever writes such a table replaces all of it."""
+    given = leaves(scenario.content())
+    presets = [other[:-1] for other in given if other[-1] == "preset"]
+    return any(path[: len(table)] == table and len(path) > len(table) + 1 and path not in given for table in presets)
 
 
 @LAW

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from simnet.network.loss import Bernoulli, NoLoss
+from simnet.network.model import LinkModel, Override
 from simnet.scenario import METHODS, Scenario
-from simnet.scenario.network import Bernoulli, Link, NoLoss, Override
 from simnet.scenario.schema import fields, locate, place, walk
 
 
@@ -23,7 +24,7 @@ def test_fields_go_by_their_names_in_the_file() -> None:
 
 
 def test_a_union_knows_its_kinds_its_tag_and_its_shorthand() -> None:
-    loss = place(fields(Link)["loss"])
+    loss = place(fields(LinkModel)["loss"])
     assert loss.tag == "kind"
     assert {"none": NoLoss, "bernoulli": Bernoulli}.items() <= loss.kinds.items()
     assert loss.spelled_out(0.05) == {"kind": "bernoulli", "p": 0.05}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-Preset = Literal["lan", "wan", "4g", "satellite", "lorawan", "congested-wifi"]
+from typing import Any
 
 PRESETS: dict[str, dict[str, Any]] = {
     "lan": {
