@@ -24,7 +24,7 @@ from simnet.methods.schedules import Schedule
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
-from simnet.record.html import summary_html
+from simnet.record.formats import summary_html
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
 from simnet.record.thinning import Thinned

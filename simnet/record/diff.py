@@ -16,12 +16,30 @@ import msgspec
 import numpy as np
 
 from simnet.errors import LogError
-from simnet.record.event_words import FATES, journey, sentence
-from simnet.record.events import Event, ReleaseMade, RunFinished, RunStarted
+from simnet.record.events import (
+    COMMON,
+    Event,
+    MessageDelivered,
+    MessageLost,
+    MessageOverflowed,
+    MessageUnreachable,
+    ReleaseMade,
+    RunFinished,
+    RunStarted,
+    sender,
+)
 from simnet.record.folder import find_log
 from simnet.record.formats import flat
 from simnet.record.log import Recorded, read
 from simnet.record.rounding import canonical_vector, unpack
+
+_FATES: dict[type[Event], str] = {
+    MessageDelivered: "delivered",
+    MessageLost: "lost",
+    MessageOverflowed: "dropped",
+    MessageUnreachable: "could not deliver",
+}
+"""What a network did to a message, as a verb."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +117,12 @@ def _compare(a: Recorded, b: Recorded) -> Difference | None:
         return None
     if type(one) is not type(two):
         return Difference(seq, f"event {seq}{_when(ta, tb)}: {_contrast(one, two)}")
-    if set(fields) & {"agent", "peer", "round", "message"}:
-        return Difference(seq, f"event {seq}{_when(ta, tb)}: A: {sentence(one)}; B: {sentence(two)}", fields)
+    if set(fields) & set(COMMON):
+        return Difference(seq, f"event {seq}{_when(ta, tb)}: A: {one}; B: {two}", fields)
     if not fields:
-        return Difference(seq, f"event {seq}: {sentence(one)}, in A at t = {ta!r} s, in B at t = {tb!r} s", ("t",))
+        return Difference(seq, f"event {seq}: {one}, in A at t = {ta!r} s, in B at t = {tb!r} s", ("t",))
     told = "; ".join(f"{name} is {_value(one, two, name)}" for name in fields)
-    return Difference(seq, f"event {seq}{_when(ta, tb)}: {sentence(one)}: {told}", fields)
+    return Difference(seq, f"event {seq}{_when(ta, tb)}: {one}: {told}", fields)
 
 
 def _when(ta: float, tb: float) -> str:
@@ -113,9 +131,15 @@ def _when(ta: float, tb: float) -> str:
 
 def _contrast(a: Any, b: Any) -> str:
     """Two kinds of events: two fates of one message are told as such."""
-    if a.kind in FATES and b.kind in FATES and journey(a) == journey(b):
-        return f"A {FATES[a.kind]} {journey(a)}, B {FATES[b.kind]} it"
-    return f"A: {sentence(a)}; B: {sentence(b)}"
+    if type(a) in _FATES and type(b) in _FATES and _journey(a) == _journey(b):
+        return f"A {_FATES[type(a)]} {_journey(a)}, B {_FATES[type(b)]} it"
+    return f"A: {a}; B: {b}"
+
+
+def _journey(event: Any) -> str:
+    """Which message a fate is about."""
+    peer = event.agent if sender(event) == event.peer else event.peer
+    return f"message {event.message} from agent {sender(event)} to agent {peer}"
 
 
 def _fields(a: Event, b: Event) -> tuple[str, ...]:

@@ -56,9 +56,6 @@ checks what can be checked, the laws of the sampled agents included, and names t
 release is paid for before it is made, staleness is what the deliveries say it is.
 """
 
-COMMON = ("agent", "round", "peer", "message")
-"""Fields that the introduction explains."""
-
 _TYPES = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "anything"}
 
 
@@ -74,10 +71,10 @@ def _sections() -> Iterator[str]:
         yield f"## {kind}\n"
         yield f"{inspect.getdoc(record)}\n"
         listed = list(fields(classes[record.__name__]))
-        common = [f"`{name}`" for name, _, meaning in listed if name in COMMON and not meaning]
+        common = [f"`{name}`" for name, _, meaning in listed if name in events.COMMON and not meaning]
         if common:
             yield f"Common fields: {', '.join(common)}.\n"
-        own = [field for field in listed if field[0] not in COMMON or field[2]]
+        own = [field for field in listed if field[0] not in events.COMMON or field[2]]
         if own:
             yield "| field | type | meaning |\n|---|---|---|"
             yield from (f"| `{name}` | {type_} | {meaning} |" for name, type_, meaning in own)
@@ -87,7 +84,9 @@ def _sections() -> Iterator[str]:
 def fields(record: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
     """Name, type and meaning of a record's fields; the meaning is the string after the field."""
     for node, after in zip(record.body, [*record.body[1:], None], strict=True):
-        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name) or node.target.id == "kind":
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+            continue
+        if ast.unparse(node.annotation).startswith("ClassVar"):
             continue
         text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
         yield node.target.id, _type(node.annotation) + _default(node.value), str(text)

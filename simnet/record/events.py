@@ -1,9 +1,10 @@
 """The kinds of events: a typed record each.
 
 A line of the log is `{"seq": …, "t": …, "event": kind, …the record's fields}`. The bus numbers and times events; the
-records here hold only what happened. Field names `agent`, `round` and `peer` mean the same everywhere: the agent at
-which it happened, that agent's round, and the other end. Numbers that come from models are rounded by `sig` when the
-record is made, so that the log, the metrics and the digest all see the same value whatever the BLAS.
+records here hold only what happened. The fields `agent`, `round`, `peer` and `message` mean the same everywhere: the
+agent at which it happened, that agent's round, the other end, and the number of the message. Numbers that come from
+models are rounded by `sig` when the record is made, so that the log, the metrics and the digest all see the same value
+whatever the BLAS.
 """
 
 from __future__ import annotations
@@ -14,15 +15,21 @@ import msgspec
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What happened; the kind is a class attribute, not a field."""
+    """What happened. Its kind and the sentence that tells it are attributes of the class, not fields."""
 
     kind: ClassVar[str]
+    told: ClassVar[str]
+
+    def __str__(self) -> str:
+        """What happened in words, without a full stop."""
+        return self.told.format_map(msgspec.structs.asdict(self))
 
 
 class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """The first line: everything needed to read the rest."""
 
     kind: ClassVar[str] = "run.started"
+    told: ClassVar[str] = "the run started"
 
     schema: int
     """version of the event schema"""
@@ -44,6 +51,7 @@ class RoundStarted(Event, frozen=True, forbid_unknown_fields=True):
     """An agent begins a round."""
 
     kind: ClassVar[str] = "round.started"
+    told: ClassVar[str] = "agent {agent} started round {round}"
 
     agent: int
     round: int
@@ -53,6 +61,7 @@ class SolveFinished(Event, frozen=True, forbid_unknown_fields=True):
     """The local solve is done. Its cost is an evaluation figure: it depends on the data and is not released."""
 
     kind: ClassVar[str] = "solve.finished"
+    told: ClassVar[str] = "agent {agent} finished its solve of round {round}"
 
     agent: int
     round: int
@@ -66,6 +75,7 @@ class SvtTested(Event, frozen=True, forbid_unknown_fields=True):
     """The sparse vector test was asked whether the update is worth a broadcast."""
 
     kind: ClassVar[str] = "svt.tested"
+    told: ClassVar[str] = "agent {agent} tested its update of round {round}"
 
     agent: int
     round: int
@@ -79,6 +89,7 @@ class ReleaseMade(Event, frozen=True, forbid_unknown_fields=True):
     """A model left the agent: public from here on."""
 
     kind: ClassVar[str] = "release.made"
+    told: ClassVar[str] = "agent {agent} released its model of round {round}"
 
     agent: int
     round: int
@@ -90,6 +101,7 @@ class PrivacySpent(Event, frozen=True, forbid_unknown_fields=True):
     """An entry in the agent's privacy ledger, written before the release leaves."""
 
     kind: ClassVar[str] = "privacy.spent"
+    told: ClassVar[str] = "agent {agent} paid for a {spent_on} in round {round}"
 
     agent: int
     round: int
@@ -107,6 +119,7 @@ class BroadcastSent(Event, frozen=True, forbid_unknown_fields=True):
     """A release went out to all neighbours."""
 
     kind: ClassVar[str] = "broadcast.sent"
+    told: ClassVar[str] = "agent {agent} broadcast in round {round}"
 
     agent: int
     round: int
@@ -118,6 +131,7 @@ class BroadcastSkipped(Event, frozen=True, forbid_unknown_fields=True):
     """The agent sent nothing this round."""
 
     kind: ClassVar[str] = "broadcast.skipped"
+    told: ClassVar[str] = "agent {agent} skipped round {round} ({reason})"
 
     agent: int
     round: int
@@ -133,6 +147,7 @@ class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
     """
 
     kind: ClassVar[str] = "reports.gathered"
+    told: ClassVar[str] = "the reports of agent {agent}'s rows were gathered"
 
     agent: int
     messages: int
@@ -151,6 +166,7 @@ class MessageSent(Event, frozen=True, forbid_unknown_fields=True):
     """A frame was handed to a link."""
 
     kind: ClassVar[str] = "message.sent"
+    told: ClassVar[str] = "agent {agent} sent message {message} to agent {peer} in round {round}"
 
     agent: int
     round: int
@@ -170,6 +186,7 @@ class MessageDelivered(Event, frozen=True, forbid_unknown_fields=True):
     """The frame arrived; `agent` received it, `peer` sent it, `round` is the sender's."""
 
     kind: ClassVar[str] = "message.delivered"
+    told: ClassVar[str] = "message {message} from agent {peer} reached agent {agent}"
 
     agent: int
     round: int
@@ -181,6 +198,7 @@ class MessageLost(Event, frozen=True, forbid_unknown_fields=True):
     """The frame was lost on the way; noted when its last bit has left the sender, or when the sender gives it up."""
 
     kind: ClassVar[str] = "message.lost"
+    told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} was lost"
 
     agent: int
     round: int
@@ -194,6 +212,7 @@ class MessageDuplicated(Event, frozen=True, forbid_unknown_fields=True):
     """A copy of a frame arrived after it; `agent` received and ignored it. It is no fate: the message has had one."""
 
     kind: ClassVar[str] = "message.duplicated"
+    told: ClassVar[str] = "a copy of message {message} from agent {peer} arrived at agent {agent}"
 
     agent: int
     round: int
@@ -205,6 +224,7 @@ class MessageOverflowed(Event, frozen=True, forbid_unknown_fields=True):
     """The link's queue was full, or that of the receiver."""
 
     kind: ClassVar[str] = "message.overflowed"
+    told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} met a full queue"
 
     agent: int
     round: int
@@ -216,6 +236,7 @@ class MessageUnreachable(Event, frozen=True, forbid_unknown_fields=True):
     """The link or the receiver was down."""
 
     kind: ClassVar[str] = "message.unreachable"
+    told: ClassVar[str] = "message {message} from agent {agent} could not reach agent {peer}"
 
     agent: int
     round: int
@@ -227,6 +248,7 @@ class MessageRetransmitted(Event, frozen=True, forbid_unknown_fields=True):
     """A reliable transport sent the frame again."""
 
     kind: ClassVar[str] = "message.retransmitted"
+    told: ClassVar[str] = "agent {agent} sent message {message} to agent {peer} again"
 
     agent: int
     round: int
@@ -242,6 +264,7 @@ class ValueUsed(Event, frozen=True, forbid_unknown_fields=True):
     """A neighbour's value entered the dual update."""
 
     kind: ClassVar[str] = "value.used"
+    told: ClassVar[str] = "agent {agent} used a value of agent {peer} in round {round}"
 
     agent: int
     round: int
@@ -254,6 +277,7 @@ class RoundTimeout(Event, frozen=True, forbid_unknown_fields=True):
     """Patience ended before all neighbours were heard of."""
 
     kind: ClassVar[str] = "round.timeout"
+    told: ClassVar[str] = "agent {agent} lost patience in round {round}"
 
     agent: int
     round: int
@@ -265,6 +289,7 @@ class DualUpdated(Event, frozen=True, forbid_unknown_fields=True):
     """The agent's round is over."""
 
     kind: ClassVar[str] = "dual.updated"
+    told: ClassVar[str] = "agent {agent} ended round {round}"
 
     agent: int
     round: int
@@ -274,6 +299,7 @@ class FaultBegan(Event, frozen=True, forbid_unknown_fields=True):
     """Something broke."""
 
     kind: ClassVar[str] = "fault.began"
+    told: ClassVar[str] = "the fault {fault} began"
 
     fault: str
     """crash, link-down, partition or straggler"""
@@ -287,6 +313,7 @@ class FaultEnded(Event, frozen=True, forbid_unknown_fields=True):
     """It works again."""
 
     kind: ClassVar[str] = "fault.ended"
+    told: ClassVar[str] = "the fault {fault} ended"
 
     fault: str
     """crash, link-down, partition or straggler"""
@@ -300,6 +327,7 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
     """All agents have finished a round. Evaluation figures: they look at the data and are not released."""
 
     kind: ClassVar[str] = "evaluation.done"
+    told: ClassVar[str] = "round {round} was evaluated"
 
     round: int
     test_error: float
@@ -322,6 +350,7 @@ class RunFinished(Event, frozen=True, forbid_unknown_fields=True):
     """The last line: what seals the log."""
 
     kind: ClassVar[str] = "run.finished"
+    told: ClassVar[str] = "the run finished"
 
     rounds: list[int]
     """last round that each agent finished"""
@@ -361,3 +390,18 @@ EVENTS: dict[str, type[Event]] = {
         RunFinished,
     )
 }
+
+COMMON = ("agent", "round", "peer", "message")
+"""Fields that mean the same in every kind of event."""
+
+FATES: dict[type[Event], str] = {
+    event: event.kind.removeprefix("message.")
+    for event in (MessageDelivered, MessageLost, MessageOverflowed, MessageUnreachable)
+}
+"""Every way in which a message ends; one that is still on its way at the end of a run has no event."""
+
+
+def sender(event: Any) -> int:
+    """Who sent the message that an event is about: arrivals are told by the receiver, all else by the sender."""
+    told_by_receiver = type(event) is MessageDelivered or type(event) is MessageDuplicated
+    return int(event.peer if told_by_receiver else event.agent)

@@ -1,4 +1,4 @@
-"""Figures as text: tables as CSV, everything else as JSON. What is written reads back the same."""
+"""Figures as text: CSV and JSON, which read back the same, and HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
+
+_MOST = 200
+"""Rows that a notebook shows."""
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -46,3 +50,29 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
             value = {str(number): each for number, each in enumerate(value)}
         found |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) and value else {prefix + name: value}
     return found
+
+
+def table_html(title: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows with the same columns, which the first row names; nothing for no rows."""
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values()) + "</tr>" for row in rows[:_MOST]
+    )
+    more = f"<p>… and {len(rows) - _MOST:,} more</p>" if len(rows) > _MOST else ""
+    return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def summary_html(summary: Mapping[str, Any]) -> str:
+    """A run's summary, one row per figure."""
+    rows = [{"figure": name, "value": value} for name, value in flat(summary).items()]
+    return table_html(f"{summary['scenario']}: {summary['algorithm']}, seed {summary['seed']}", rows)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

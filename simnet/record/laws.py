@@ -3,27 +3,29 @@
 - A message meets exactly one fate: messages = delivered + lost + overflowed + unreachable + in flight.
 - A finished round ends in a broadcast or a skip: broadcasts + skips = rounds run.
 - A release is paid before it is made and made before it is sent: releases = broadcasts = ledger entries for a release.
-- A test is paid before its first answer; what passes is released, nothing else, and not oftener than was paid for.
+- A test is paid before its first answer; what passes is released, nothing else, and not more often than was paid for.
 - A value used is the newest that has arrived: its staleness is what the deliveries say it is.
 - A round is evaluated when all agents have finished it, and the last line tells how far each agent came.
 
-`Laws` is a subscriber like any metric. It remembers an entry an agent, a link and a message in flight, however long the
-run. A field of law is a class with a table of handlers; a new one is added to `_FIELDS`.
+`Laws` is a subscriber like any metric. However long the run, it remembers one entry per agent, per link and per message
+in flight. The laws come in three groups: rounds, messages, evaluations. A group is a class with a table of handlers,
+one per kind of event; a new group is added to `_GROUPS`.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
 from simnet.record import events
-from simnet.record.law_state import Standing, who
-from simnet.record.message_laws import Messages
-from simnet.record.round_laws import PACED, Handlers, Rounds
+from simnet.record.thinning import Thinning
 
 _SHOWN = 20
+_ALIGNED = ("ideal", "barrier")
 _IN_ROUND = frozenset(
     {
         events.SolveFinished,
@@ -40,15 +42,296 @@ _IN_ROUND = frozenset(
 )
 """Events that happen at an agent inside its round; the fate of a message may come at any time."""
 
+_PACED = ("value", "notice")
+"""What a message of a round carries; acknowledgements, questions and answers come when they are called for."""
+
+_Handlers = Mapping[type[events.Event], Callable[[Any, float, Any], None]]
+"""What a group of laws does about an event: (self, t, event)."""
+
+
+@dataclass(slots=True)
+class _Agent:
+    """Where an agent stands: what it did so far, the round it is in (0 between rounds), what it did in that round."""
+
+    finished: int = 0
+    releases: int = 0
+    answers: int = 0
+    advance: dict[str, int] = field(default_factory=dict)
+
+    round: int = 0
+    paid: int = 0
+    tested: bool | None = None
+    released: bool = False
+    broadcasts: int = 0
+    skips: int = 0
+    sent: int = 0
+    used: int = 0
+
+    def enter(self, round: int) -> None:
+        """A round begins: nothing was done in it yet."""
+        self.round = round
+        self.paid = self.broadcasts = self.skips = self.sent = self.used = 0
+        self.tested, self.released = None, False
+
+
+@dataclass(slots=True)
+class _Link:
+    """One direction of a link: the round of the value in force at its receiver, and of those not looked at yet."""
+
+    newest: int = 0
+    ahead: tuple[int, ...] = ()
+    sent_in: int = 0
+    used_in: int = 0
+
+
+class _State:
+    """What all groups of laws share: the agents, and the links by (receiver, sender)."""
+
+    def __init__(self, start: events.RunStarted, complain: Callable[[str], None]) -> None:
+        self.complain = complain
+        self.agents = {agent: _Agent() for agent in range(len(start.rows))}
+        ends = [end for a, b in start.edges for end in ((a, b), (b, a))]
+        self.links = {end: _Link() for end in ends}
+        self.degrees = dict.fromkeys(self.agents, 0)
+        for receiver, sender in self.links:
+            if receiver == sender or receiver not in self.agents:
+                complain(f"the link {receiver}-{sender} does not join two agents of the run")
+            else:
+                self.degrees[receiver] += 1
+        if len(self.links) < len(ends):
+            complain("a link is listed twice")
+        self.thinning = Thinning.of(start.scenario)
+        self.aligned = _found(start.scenario, "network", "pacing", "kind") in _ALIGNED
+        self.one_way = _found(start.scenario, "algorithm", "hub") == "trusted"
+        """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
+
+    def is_told(self, agent: int) -> bool:
+        """Whether the log holds what happened at an agent."""
+        return self.thinning is None or self.thinning.sample is None or self.thinning.sample[agent]
+
+
+def _found(scenario: dict[str, Any], *path: str) -> Any:
+    found: Any = scenario
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _who(event: Any) -> str:
+    """The subject of a sentence about an event."""
+    return f"agent {event.agent} in round {event.round}"
+
+
+class Rounds:
+    """What an agent does in a round, and in which order."""
+
+    title: ClassVar[str] = "rounds"
+
+    def __init__(self, state: _State) -> None:
+        self._state = state
+        self._agents = state.agents
+        self._complain = state.complain
+
+    def started(self, _t: float, event: events.RoundStarted) -> None:
+        agent = self._agents[event.agent]
+        if agent.round:
+            self._complain(f"agent {event.agent} starts round {event.round} inside round {agent.round}")
+        elif event.round != agent.finished + 1:
+            self._complain(f"agent {event.agent} starts round {event.round} after round {agent.finished}")
+        agent.enter(event.round)
+
+    def spent(self, _t: float, event: events.PrivacySpent) -> None:
+        agent = self._agents[event.agent]
+        if event.spent_on == "release":
+            agent.paid += 1
+            if agent.released:
+                self._complain(f"{_who(event)} pays for a release after making it")
+            if agent.releases >= agent.advance.get(event.mechanism, math.inf):
+                self._complain(
+                    f"{_who(event)} releases oftener than it has paid for in advance: {agent.releases} times"
+                )
+            return
+        agent.advance[event.mechanism] = agent.advance.get(event.mechanism, 0) + event.times
+        if agent.answers:
+            self._complain(f"{_who(event)} pays for its test after the first answer")
+
+    def tested(self, _t: float, event: events.SvtTested) -> None:
+        agent = self._agents[event.agent]
+        if not agent.advance:
+            self._complain(f"{_who(event)} asks the test without having paid for it")
+        if agent.tested is not None or agent.released:
+            self._complain(f"{_who(event)} asks the test twice, or after its release")
+        agent.tested = event.passed
+        agent.answers += 1
+
+    def released(self, _t: float, event: events.ReleaseMade) -> None:
+        agent = self._agents[event.agent]
+        if agent.released:
+            self._complain(f"{_who(event)} makes two releases")
+        if not agent.paid:
+            self._complain(f"{_who(event)} makes a release that it has not paid for")
+        if agent.advance and not agent.tested:
+            self._complain(f"{_who(event)} makes a release that has not passed the test")
+        agent.released = True
+        agent.releases += 1
+
+    def broadcast(self, _t: float, event: events.BroadcastSent) -> None:
+        agent = self._agents[event.agent]
+        agent.broadcasts += 1
+        if not agent.released:
+            self._complain(f"{_who(event)} broadcasts without a release")
+
+    def skipped(self, _t: float, event: events.BroadcastSkipped) -> None:
+        agent = self._agents[event.agent]
+        agent.skips += 1
+        if event.reason == "test" and agent.tested is not False:
+            self._complain(f"{_who(event)} skips because of a test that did not fail")
+
+    def sent(self, _t: float, event: events.MessageSent) -> None:
+        if event.carries not in _PACED:
+            return
+        agent = self._agents[event.agent]
+        agent.sent += 1
+        if event.carries == "value" and not agent.broadcasts:
+            self._complain(f"{_who(event)} sends message {event.message} with a value that it has not released")
+        if event.carries == "notice" and not agent.skips:
+            self._complain(f"{_who(event)} sends message {event.message}, a notice of a skip that did not happen")
+
+    def used(self, _t: float, event: events.ValueUsed) -> None:
+        self._agents[event.agent].used += 1
+
+    def updated(self, _t: float, event: events.DualUpdated) -> None:
+        """The round is over: everything that belongs to it must have happened, once."""
+        agent, degree = self._agents[event.agent], self._state.degrees[event.agent]
+        if agent.broadcasts + agent.skips != 1:
+            self._complain(
+                f"{_who(event)} ends with {agent.broadcasts} broadcasts and {agent.skips} skips: it is one or the other"
+            )
+        if not agent.paid == agent.released == agent.broadcasts:
+            self._complain(
+                f"{_who(event)} has {agent.paid} ledger entries for {int(agent.released)} releases "
+                f"and {agent.broadcasts} broadcasts"
+            )
+        if agent.tested and not agent.released:
+            self._complain(f"{_who(event)} passed the test and released nothing")
+        if agent.sent != degree and (agent.broadcasts or agent.sent):
+            self._complain(f"{_who(event)} sends {agent.sent} messages to {degree} neighbours")
+        if agent.used != degree and not (self._state.one_way and agent.used == 0):
+            self._complain(f"{_who(event)} uses {agent.used} values of {degree} neighbours")
+        agent.finished, agent.round = event.round, 0
+
+    handlers: ClassVar[_Handlers] = {
+        events.RoundStarted: started,
+        events.PrivacySpent: spent,
+        events.SvtTested: tested,
+        events.ReleaseMade: released,
+        events.BroadcastSent: broadcast,
+        events.BroadcastSkipped: skipped,
+        events.MessageSent: sent,
+        events.ValueUsed: used,
+        events.DualUpdated: updated,
+    }
+
+
+class Messages:
+    """What becomes of messages, and what the values in them are worth on arrival."""
+
+    title: ClassVar[str] = "messages"
+
+    def __init__(self, state: _State) -> None:
+        self._state = state
+        self._complain = state.complain
+        self._flying: dict[int, tuple[int, int, int, bool, float]] = {}
+        self._last = 0
+
+    def sent(self, t: float, event: events.MessageSent) -> None:
+        message = event.message
+        if message <= self._last:
+            self._complain(f"message {message} is sent after message {self._last}: numbers ascend")
+        self._last = max(message, self._last)
+        self._flying[message] = (event.agent, event.peer, event.round, event.carries == "value", t)
+        if event.carries not in _PACED:
+            return
+        link = self._state.links[event.peer, event.agent]
+        if link.sent_in == event.round:
+            self._complain(f"{_who(event)} sends agent {event.peer} a second message")
+        link.sent_in = event.round
+
+    def gathered(self, _t: float, event: events.ReportsGathered) -> None:
+        if event.messages != event.delivered + event.lost:
+            self._complain(
+                f"of {event.messages} reports of agent {event.agent}'s rows {event.delivered} arrive and {event.lost} "
+                "are lost: each does one or the other"
+            )
+
+    def delivered(self, t: float, event: events.MessageDelivered) -> None:
+        if self._meets_fate(t, event, event.peer, event.agent):
+            link = self._state.links[event.agent, event.peer]
+            if self._state.aligned:
+                link.ahead += (event.round,)
+            elif event.round > link.newest:
+                link.newest = event.round
+
+    def failed(self, t: float, event: Any) -> None:
+        self._meets_fate(t, event, event.agent, event.peer)
+
+    def retransmitted(self, _t: float, event: events.MessageRetransmitted) -> None:
+        if event.message > self._last:
+            self._complain(f"message {event.message} is retransmitted but was never sent")
+
+    def used(self, _t: float, event: events.ValueUsed) -> None:
+        link = self._state.links[event.agent, event.peer]
+        if link.used_in == event.round:
+            self._complain(f"{_who(event)} uses the value of agent {event.peer} twice")
+        link.used_in = event.round
+        if link.ahead:
+            # Under lock-step pacing a value of a later round waits until its user gets there.
+            link.newest = max((link.newest, *(round for round in link.ahead if round <= event.round)))
+            link.ahead = tuple(round for round in link.ahead if round > event.round)
+        staleness = max(0, event.round - link.newest)
+        if event.staleness != staleness and self._state.is_told(event.peer):
+            self._complain(
+                f"{_who(event)} uses a value of agent {event.peer} with staleness {event.staleness}, "
+                f"but the newest that arrived is of round {link.newest}: {staleness}"
+            )
+
+    def _meets_fate(self, t: float, event: Any, sender: int, peer: int) -> bool:
+        """Take the message out of the air; whether it carried a value."""
+        message, fate = event.message, event.kind.removeprefix("message.")
+        found = self._flying.pop(message, None)
+        if found is None:
+            why = "has met its fate already" if message <= self._last else "was never sent"
+            self._complain(f"message {message} is {fate} but {why}")
+            return False
+        if found[:3] != (sender, peer, event.round):
+            told, true = (_journey(*journey) for journey in ((sender, peer, event.round), found[:3]))
+            self._complain(f"message {message} is {fate} {told}, but it was sent {true}")
+        if t < found[4]:
+            self._complain(f"message {message} is {fate} before it is sent")
+        return found[3]
+
+    handlers: ClassVar[_Handlers] = {
+        events.ReportsGathered: gathered,
+        events.MessageSent: sent,
+        events.MessageDelivered: delivered,
+        **dict.fromkeys((events.MessageLost, events.MessageOverflowed, events.MessageUnreachable), failed),
+        events.MessageRetransmitted: retransmitted,
+        events.ValueUsed: used,
+    }
+
+
+def _journey(sender: int, peer: int, round: int) -> str:
+    return f"from agent {sender} to agent {peer} in round {round}"
+
 
 class Evaluations:
     """Rounds are evaluated one after another, and never before all agents have finished them."""
 
     title: ClassVar[str] = "evaluations"
 
-    def __init__(self, standing: Standing) -> None:
-        self._finished = {agent: 0 for agent in standing.agents if standing.is_told(agent)}
-        self._complain = standing.complain
+    def __init__(self, state: _State) -> None:
+        self._finished = {agent: 0 for agent in state.agents if state.is_told(agent)}
+        self._complain = state.complain
         self._last = 0
         self._down: Counter[int] = Counter()
 
@@ -78,7 +361,7 @@ class Evaluations:
         if told != rounds:
             self._complain(f"the last line says that the agents finished the rounds {told}, but it was {rounds}")
 
-    handlers: ClassVar[Handlers] = {
+    handlers: ClassVar[_Handlers] = {
         events.DualUpdated: updated,
         events.FaultBegan: began,
         events.FaultEnded: ended,
@@ -87,26 +370,27 @@ class Evaluations:
     }
 
 
-_FIELDS = (Rounds, Messages, Evaluations)
+_GROUPS = (Rounds, Messages, Evaluations)
 
 
 class Laws:
     """A subscriber that notes every violation, in words."""
 
     def __init__(self) -> None:
-        self._standing: Standing | None = None
+        self._state: _State | None = None
         self._handlers: dict[type[events.Event], list[Callable[[float, Any], None]]] = {}
         self._seq, self._t = 0, 0.0
         self._violations: list[str] = []
         self.unchecked: list[str] = []
-        """Fields of law of which the log holds too little."""
+        """Groups of laws of which the log holds too little."""
         self._more = 0
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
         self._seq, self._t = seq, t
-        if self._standing is None:
+        if self._state is None:
             self._begin(event)
-        elif self._is_placed(event, self._standing):
+        elif self._has_a_place(event, self._state):
+            self._check_round(event, self._state)
             for handle in self._handlers.get(type(event), ()):
                 handle(t, event)
 
@@ -119,39 +403,40 @@ class Laws:
         if not isinstance(event, events.RunStarted):
             self._complain(f"{event.kind} comes before run.started")
             return
-        self._standing = standing = Standing(event, self._complain)
-        for field in _FIELDS:
-            # Of a thinned log only those fields of law can be checked of which it holds all events.
-            if standing.thinning is not None and not standing.thinning.kinds >= field.handlers.keys():
-                self.unchecked.append(field.title)
+        self._state = state = _State(event, self._complain)
+        for group in _GROUPS:
+            # Of a thinned log only those groups can be checked of which it holds all events.
+            if state.thinning is not None and not state.thinning.kinds >= group.handlers.keys():
+                self.unchecked.append(group.title)
                 continue
-            law = field(standing)
-            for kind, handler in law.handlers.items():
-                self._handlers.setdefault(kind, []).append(partial(handler, law))
+            laws = group(state)
+            for kind, handler in laws.handlers.items():
+                self._handlers.setdefault(kind, []).append(partial(handler, laws))
 
-    def _is_placed(self, event: Any, standing: Standing) -> bool:
-        """Whether the event happens at an agent and a link that exist; it should also happen in the agent's round."""
-        if standing.thinning is not None and not standing.thinning.keeps(event):
+    def _has_a_place(self, event: Any, state: _State) -> bool:
+        """Whether the log may hold the event, and it happens at an agent and a link that exist."""
+        if state.thinning is not None and not state.thinning.keeps(event):
             self._complain(f"{event.kind} is told by a log that says that it leaves such events out")
             return False
         agent, peer = getattr(event, "agent", None), getattr(event, "peer", None)
-        if agent is not None and agent not in standing.agents:
+        if agent is not None and agent not in state.agents:
             self._complain(f"{event.kind} happens at agent {agent}, and there is no such agent")
             return False
-        if agent is not None and peer is not None and (agent, peer) not in standing.links:
+        if agent is not None and peer is not None and (agent, peer) not in state.links:
             self._complain(f"{event.kind} happens between agents {agent} and {peer}, and there is no such link")
             return False
-        if type(event) is events.MessageSent and event.carries not in PACED:
-            return True
-        if (
-            type(event) in _IN_ROUND
-            and Rounds.title not in self.unchecked
-            and event.round != (state := standing.agents[event.agent]).round
-        ):
-            place = f"in round {state.round}" if state.round else "between its rounds"
-            self._complain(f"{event.kind} of {who(event)} comes {place}")
-            state.enter(event.round)
         return True
+
+    def _check_round(self, event: Any, state: _State) -> None:
+        """What an agent does in a round happens while it is in that round."""
+        if type(event) not in _IN_ROUND or Rounds.title in self.unchecked:
+            return
+        agent = state.agents[event.agent]
+        if event.round == agent.round or (type(event) is events.MessageSent and event.carries not in _PACED):
+            return
+        place = f"in round {agent.round}" if agent.round else "between its rounds"
+        self._complain(f"{event.kind} of {_who(event)} comes {place}")
+        agent.enter(event.round)
 
     def _complain(self, sentence: str) -> None:
         if len(self._violations) < _SHOWN:

@@ -6,23 +6,59 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
+import msgspec
+
+from simnet.privacy.ledger import Account, Charge, Kind, Ledger, network, network_of
 from simnet.record import events
 from simnet.record.cost import Cost
 from simnet.record.counters import COUNTS, Tally
-from simnet.record.privacy_meter import PrivacyMeter
 
 Row = dict[str, Any]
 
-_FATES: dict[type[events.Event], str] = {
-    events.MessageDelivered: "delivered",
-    events.MessageLost: "lost",
-    events.MessageOverflowed: "overflowed",
-    events.MessageUnreachable: "unreachable",
+_COUNTED: dict[type[events.Event], str] = {
+    **events.FATES,
     events.MessageRetransmitted: "retransmissions",
+    events.MessageDuplicated: "duplicates",
 }
-_ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
+_ACCURACY = tuple(field.name for field in msgspec.structs.fields(events.EvaluationDone) if field.type is float)
+_GATHERED = events.ReportsGathered.__struct_fields__[1:]
+
+
+HUB = 0
+"""The hub of a star."""
+
+
+class PrivacyMeter:
+    """Every agent's privacy ledger, as an outsider can keep it from `privacy.spent` events alone."""
+
+    def __init__(self, delta: float, agents: int) -> None:
+        self._ledgers = [Ledger(delta) for _ in range(agents)]
+        self._entrusted: set[int] = set()
+
+    def spend(self, event: events.PrivacySpent) -> None:
+        """Enter a charge."""
+        charge = _checked(event.mechanism, event.spent_on, event.times, *event.parameters.items())
+        self._ledgers[event.agent].spend(charge)
+        if event.mechanism == "trusted-upload":
+            self._entrusted.add(event.agent)
+
+    def agent(self, agent: int) -> Account:
+        """What has been spent of one agent's rows: by itself, and by the hub if it has entrusted them to one."""
+        mine = self._ledgers[agent].account()
+        return network([self._ledgers[HUB].account(), mine]) if agent in self._entrusted else mine
+
+    def network(self) -> Account:
+        """What the network has spent: one row lives at one agent, so the worst agent counts."""
+        return network_of(self._ledgers)
+
+
+@lru_cache(maxsize=1 << 12)
+def _checked(name: str, kind: Kind, times: int, *parameters: tuple[str, float]) -> Charge:
+    """A charge; agents make the same ones over and over, and each is checked once."""
+    return Charge.of(name, dict(parameters), kind, times)
 
 
 class Metrics:
@@ -60,20 +96,17 @@ class Metrics:
         self.tally.sent(event.agent, event.carries, 1, event.payload_bytes, event.wire_bytes)
 
     def _gathered(self, event: events.ReportsGathered) -> None:
-        for name in ("messages", "delivered", "lost", "payload_bytes", "wire_bytes"):
+        for name in _GATHERED:
             self._add(event.agent, name, getattr(event, name))
 
     def _fate(self, event: Any) -> None:
-        # An agent's row counts the messages that it sent: a delivery is told by the receiver.
-        sender = event.peer if type(event) is events.MessageDelivered else event.agent
-        self._add(sender, _FATES[type(event)])
+        """An agent's row counts what became of the messages that it sent."""
+        sender = events.sender(event)
+        self._add(sender, _COUNTED[type(event)])
         if type(event) is events.MessageLost and event.reason == "corrupted":
             self._add(sender, "corrupted")
         if type(event) is events.MessageRetransmitted:
             self._add(sender, "wire_bytes", event.wire_bytes)
-
-    def _duplicated(self, event: events.MessageDuplicated) -> None:
-        self._add(event.peer, "duplicates")
 
     def _worked(self, event: events.RoundStarted | events.SolveFinished) -> None:
         """Seconds of local work, from the begin of a round to the end of its solve."""
@@ -188,8 +221,7 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.RunStarted: Metrics._started,
     events.ReportsGathered: Metrics._gathered,
     events.MessageSent: Metrics._sent,
-    **dict.fromkeys(_FATES, Metrics._fate),
-    events.MessageDuplicated: Metrics._duplicated,
+    **dict.fromkeys(_COUNTED, Metrics._fate),
     events.RoundStarted: Metrics._worked,
     events.SolveFinished: Metrics._worked,
     events.BroadcastSent: Metrics._broadcast,

@@ -17,7 +17,7 @@ from simnet.record.folder import find_log, load_summary
 from simnet.record.formats import csv_text, flat, json_text
 from simnet.record.log import read
 from simnet.record.metrics import Metrics
-from simnet.record.thinning import Thinning
+from simnet.record.thinning import refuse_thinned
 from simnet.record.verify import Report
 
 _SHOWN = 20
@@ -49,12 +49,6 @@ def replay(path: Path) -> Report:
     ]
     more = [f"and {len(findings) - _SHOWN} more"] if len(findings) > _SHOWN else []
     return Report(count, digest, private, (*findings[:_SHOWN], *more))
-
-
-def refuse_thinned(start: RunStarted) -> None:
-    """LogError if a log does not hold everything that the run's figures are made of."""
-    if thinning := Thinning.of(start.scenario):
-        raise LogError(f"{thinning}; the figures of the run cannot be computed from it, they stand in its summary.json")
 
 
 def _feed(metrics: Metrics, seq: int, t: float, event: Event) -> None:

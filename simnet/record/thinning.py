@@ -20,7 +20,6 @@ from simnet.record import events
 from simnet.record.bus import Follower
 
 _ALWAYS: frozenset[type[events.Event]] = frozenset({events.RunStarted, events.RunFinished})
-_TOLD_BY_RECEIVER = (events.MessageDelivered, events.MessageDuplicated)
 
 
 _WORDS = dict.fromkeys(kind.split(".")[0] for kind, event in events.EVENTS.items() if event not in _ALWAYS)
@@ -84,14 +83,21 @@ class Thinning:
         """Whether the log holds an event."""
         if type(event) not in self.kinds:
             return False
-        place = event.peer if type(event) in _TOLD_BY_RECEIVER else getattr(event, "agent", None)
-        return self.sample is None or place is None or self.sample[place]
+        if self.sample is None or getattr(event, "agent", None) is None:
+            return True
+        return self.sample[events.sender(event)]
 
     def __str__(self) -> str:
         missing = sorted(word for word, kinds in FAMILIES.items() if not kinds <= self.kinds)
         parts = [f"no {' and no '.join(missing)} events"] if missing else []
         parts += [f"the events of about {100 * self.sample.share:g} % of the agents only"] if self.sample else []
         return "the log is thinned: it holds " + ", and ".join(parts)
+
+
+def refuse_thinned(start: events.RunStarted) -> None:
+    """LogError if a log does not hold everything that the run's figures are made of."""
+    if thinning := Thinning.of(start.scenario):
+        raise LogError(f"{thinning}; the figures of the run cannot be computed from it, they stand in its summary.json")
 
 
 class Thinned:

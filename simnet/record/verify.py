@@ -12,7 +12,7 @@ from simnet.record.events import PrivacySpent, RunFinished, RunStarted
 from simnet.record.folder import find_log, load_summary
 from simnet.record.laws import Laws
 from simnet.record.log import read
-from simnet.record.privacy_meter import PrivacyMeter
+from simnet.record.metrics import PrivacyMeter
 from simnet.record.thinning import Thinning
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from simnet.privacy.mechanisms import mechanism
 from simnet.record import events
-from simnet.record.metrics import Row
-from simnet.record.privacy_meter import PrivacyMeter
+from simnet.record.metrics import PrivacyMeter, Row
 
 PRICED = 20_000
 """Charges that are priced one by one; a page that lists more is read by nobody."""

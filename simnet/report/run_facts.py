@@ -19,7 +19,7 @@ from simnet.record.folder import find_log, load_summary
 from simnet.record.laws import Laws
 from simnet.record.log import read
 from simnet.record.metrics import Metrics, Row
-from simnet.record.replay import refuse_thinned
+from simnet.record.thinning import refuse_thinned
 from simnet.report.charges import Charges
 from simnet.report.flow import Flow
 from simnet.report.link_counts import LinkCounts

@@ -87,7 +87,7 @@ class StudyResult:
         return list(self.fields if by is None else by)
 
     def _repr_html_(self) -> str:
-        from simnet.record.html import table_html
+        from simnet.record.formats import table_html
 
         counts = f"{self.runs.height} of {self.planned.height} runs, {self.failures.height} failed"
         about = f"{self.name}: {counts}. Means with their interval, over seeds"

@@ -7,7 +7,7 @@ import pytest
 from simnet import Scenario, run
 from simnet.privacy.ledger import Charge, account
 from simnet.record.events import PrivacySpent
-from simnet.record.privacy_meter import PrivacyMeter
+from simnet.record.metrics import PrivacyMeter
 
 GRADIENT = {"rows": 300.0, "gradient_bound": 1.0, "sigma": 0.02}
 
