@@ -18,13 +18,13 @@ from simnet.learning.datasets import Dataset, Matrix
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
 from simnet.learning.unbiased import unbiased
-from simnet.methods.dp_admm import HUB
+from simnet.methods.dp_admm import HUB, DpAdmm
+from simnet.methods.pdml import Pdml
 from simnet.methods.pdml_plan import label_epsilon
 from simnet.network.model import LinkModel
 from simnet.network.row_reports import Reports, from_users, upload
 from simnet.privacy.noise import flip_labels
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import DpAdmm, Pdml
 from simnet.streams import Streams
 
 

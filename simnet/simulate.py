@@ -18,9 +18,10 @@ from simnet.agent.report_phase import after_reports
 from simnet.diagnostics import tell
 from simnet.errors import ScenarioError
 from simnet.learning.evaluation import Evaluator
+from simnet.methods import METHODS
 from simnet.methods.build_peers import build_peers
 from simnet.methods.peer import Peer
-from simnet.methods.schedules import Schedule
+from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
@@ -28,7 +29,7 @@ from simnet.record.formats import summary_html
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
 from simnet.record.thinning import Thinned
-from simnet.scenario import METHODS, Scenario
+from simnet.scenario import Scenario
 from simnet.sim.faults import Faults
 from simnet.sim.gc_pause import resting
 from simnet.sim.scoreboard import Scoreboard
@@ -161,7 +162,7 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
             peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private
         )
         plan = built.budgeting.plans[agent]
-        if built.reporting is not None and isinstance(plan, Schedule):
+        if built.reporting is not None and isinstance(plan, NoiseSchedule):
             phase = built.reporting
             program = after_reports(program, port, phase.reports[agent], phase.begins, plan.opening, ledger)
         engine.attach(port, program)

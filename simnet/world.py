@@ -19,13 +19,12 @@ from simnet.learning.datasets import Dataset, Matrix
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
 from simnet.methods.agent_size import Standing
-from simnet.methods.dp_admm import HUB
+from simnet.methods.dp_admm import HUB, DpAdmm
 from simnet.methods.plans import Budgeting, budgeting
 from simnet.network import topology
 from simnet.reporting import Reporting, report, training
 from simnet.scenario import Scenario
 from simnet.scenario import data as data_section
-from simnet.scenario.algorithm import DpAdmm
 from simnet.sim.gc_pause import resting
 from simnet.streams import Streams
 from simnet.wiring import link_models

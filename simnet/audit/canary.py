@@ -23,8 +23,9 @@ from simnet.audit.section import Audit
 from simnet.errors import ScenarioError
 from simnet.learning.datasets import Dataset
 from simnet.learning.prepare import bound_rows
-from simnet.methods.dp_admm import HUB
-from simnet.scenario.algorithm import DpAdmm, IppAdmm, Pdml
+from simnet.methods.dp_admm import HUB, DpAdmm
+from simnet.methods.ipp_admm import IppAdmm
+from simnet.methods.pdml import Pdml
 from simnet.vectors import Vector
 from simnet.world import Learning, World
 

@@ -14,15 +14,14 @@ import numpy as np
 from simnet.audit.section import Lie
 from simnet.errors import ScenarioError
 from simnet.methods.m_admm import ScheduledPeer
-from simnet.methods.pdml import PdmlPeer
+from simnet.methods.pdml import Pdml, PdmlPeer
 from simnet.methods.peer import Peer, Proposal, Work
 from simnet.methods.plans import Budgeting
 from simnet.methods.pp_admm import PpAdmmPeer
 from simnet.methods.r_admm import RECYCLED, RAdmmPeer
-from simnet.methods.schedules import Schedule
 from simnet.privacy.noise_plan import Plan
+from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import Pdml
 
 
 def lying_budget(honest: Budgeting, liar: int, lie: Lie | None) -> Budgeting:
@@ -43,7 +42,7 @@ def lying_flips(honest: float, scenario: Scenario, lie: Lie | None) -> float:
     return honest / 2
 
 
-def _halved(plan: Plan | Schedule | None) -> Plan | Schedule | None:
+def _halved(plan: Plan | NoiseSchedule | None) -> Plan | NoiseSchedule | None:
     if plan is None:
         raise ScenarioError("audit.lie = 'half-noise': a method without noise has nothing to lie about")
     if isinstance(plan, Plan):

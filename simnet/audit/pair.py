@@ -17,11 +17,11 @@ from simnet.audit.row_paths import Way, ways
 from simnet.audit.section import Audit
 from simnet.learning.datasets import Matrix
 from simnet.methods.build_peers import build_duals, build_peers
-from simnet.methods.dp_admm import HubPeer
+from simnet.methods.dp_admm import DpAdmm, HubPeer
 from simnet.methods.duals import constant
+from simnet.methods.method import Decentralised
 from simnet.methods.peer import Peer
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import DpAdmm
 from simnet.streams import Streams
 from simnet.world import World, build
 
@@ -85,6 +85,7 @@ class Pair:
             goal[1] = -plan.drive
             made[self.adversary] = HubDriver(honest, goal)
             return made
+        assert isinstance(spec, Decentralised)
         goal[1] = -plan.drive * world.standings[plan.victim].degree
         degree = world.standings[self.adversary].degree
         made[self.adversary] = Driver(

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from simnet.audit.section import Audit
-from simnet.methods.dp_admm import HUB
+from simnet.methods.dp_admm import HUB, DpAdmm
+from simnet.methods.pdml import Pdml
 from simnet.privacy import zcdp
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.mechanisms import mechanism
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import DpAdmm, Pdml
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ import numpy as np
 from simnet.audit.section import Audit
 from simnet.errors import ScenarioError
 from simnet.learning.objective import LocalObjective
-from simnet.methods.dp_admm import HUB
+from simnet.methods.dp_admm import HUB, DpAdmm
+from simnet.methods.pdml import Pdml
 from simnet.methods.pdml_plan import label_epsilon
 from simnet.privacy.noise import flip_probability
 from simnet.reporting import training
-from simnet.scenario.algorithm import DpAdmm, Pdml
 from simnet.world import World, hold
 
 Report = tuple[bytes, float]

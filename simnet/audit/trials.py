@@ -22,13 +22,14 @@ from simnet.audit.scores import read, score, score_tests
 from simnet.audit.section import Audit
 from simnet.audit.transcript import Eavesdropper
 from simnet.diagnostics import tell
+from simnet.methods.ipp_admm import IppAdmm
+from simnet.methods.method import Decentralised
 from simnet.methods.peer import Peer
 from simnet.privacy.ledger import Charge
 from simnet.privacy.noise_plan import Plan
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.events import DualUpdated, Event
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import DpAdmm, IppAdmm
 from simnet.simulate import play
 from simnet.streams import Streams
 
@@ -134,7 +135,7 @@ def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
     plan, built = worlds.plan, worlds.worlds[side]
     shadows = dict(enumerate(worlds.shadows(0)))
     spec = built.scenario.algorithm
-    if not isinstance(spec, DpAdmm) and spec.duals == "node":
+    if isinstance(spec, Decentralised) and spec.duals == "node":
         # Messages carry nothing but models: only the victim's steps need to be retraced.
         shadows = {worlds.holder: shadows[worlds.holder]}
     heard = frozenset(agent for link in plan.links for agent in link) or frozenset(built.graph)

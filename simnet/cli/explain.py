@@ -12,15 +12,16 @@ import networkx as nx
 
 from simnet.learning.losses import LOSSES
 from simnet.methods.agent_size import Standing
+from simnet.methods.dp_admm import DpAdmm
+from simnet.methods.method import Decentralised
 from simnet.methods.plans import Budgeting
-from simnet.methods.schedules import Schedule
 from simnet.methods.theory import theory
 from simnet.network import frame
 from simnet.privacy.ledger import account
 from simnet.privacy.noise_plan import Plan
+from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.reporting import Reporting
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import DpAdmm
 from simnet.wiring import faults, links, writer
 from simnet.world import Learning, World, build
 
@@ -59,6 +60,7 @@ def _problem(scenario: Scenario, standings: list[Standing], budget: Budgeting) -
     spec = scenario.algorithm
     if isinstance(spec, DpAdmm):
         return {"loss": spec.loss, "η": spec.eta, "ρ": spec.penalty, "λ1": spec.sparsity, "hub": spec.hub}
+    assert isinstance(spec, Decentralised)
     curvatures = [budget.regulariser + 2 * spec.eta * standing.degree for standing in standings]
     facts: Facts = {
         "loss": spec.loss,
@@ -92,10 +94,10 @@ def _privacy(scenario: Scenario, standings: list[Standing], budget: Budgeting) -
     return topics
 
 
-def _noise(plan: Plan | Schedule, delta: float) -> Facts:
-    if isinstance(plan, Schedule) and not plan.rounds:
+def _noise(plan: Plan | NoiseSchedule, delta: float) -> Facts:
+    if isinstance(plan, NoiseSchedule) and not plan.rounds:
         return {"rows": "at the trusted hub, which adds the noise and pays for them"}
-    if isinstance(plan, Schedule):
+    if isinstance(plan, NoiseSchedule):
         facts, charges = _scheduled_noise(plan), plan.charges
     else:
         facts, charges = _gaussian_noise(plan), (*plan.opening, *[plan.release] * plan.releases)
@@ -120,7 +122,7 @@ def _gaussian_noise(plan: Plan) -> Facts:
     return facts
 
 
-def _scheduled_noise(plan: Schedule) -> Facts:
+def _scheduled_noise(plan: NoiseSchedule) -> Facts:
     scale = "rate α, first round to last" if plan.noise == "gamma" else "σ, first round to last"
     return {
         "rounds that use the data": len(plan.rounds),

@@ -12,10 +12,11 @@ from simnet.errors import ScenarioError
 from simnet.live import certificates
 from simnet.live.fleet import Fleet
 from simnet.live.merge import merge
+from simnet.methods.dp_admm import DpAdmm
+from simnet.methods.pdml import Pdml
 from simnet.record.bus import Bus
 from simnet.record.folder import slug
 from simnet.scenario import Scenario
-from simnet.scenario.algorithm import DpAdmm, Pdml
 from simnet.simulate import Progress, Result, keep
 from simnet.world import World, build
 

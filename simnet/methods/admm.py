@@ -14,18 +14,26 @@ is the business of `simnet.methods.duals`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from simnet.learning.objective import LocalObjective
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.duals import Duals, NodeDuals, constant
+from simnet.methods.method import Decentralised
 from simnet.methods.peer import Known, Parts, Proposal, Solving, Work, alone
-from simnet.privacy.ledger import Charge
+from simnet.parts.fields import Positive
+from simnet.privacy.ledger import BARE
 from simnet.vectors import Vector
 
-UNPROTECTED = Charge.of("bare-model", {})
-"""A release without noise: no finite ε."""
+
+class Admm(Decentralised):
+    """Decentralised ADMM without privacy."""
+
+    name: Literal["admm"]
+    tolerance: Positive = Field(1e-6, description="β, the gradient norm at which a local solve may stop")
 
 
 class AdmmPeer:
@@ -52,7 +60,7 @@ class AdmmPeer:
 
     def propose(self, t: int) -> Proposal | Work:
         solution = yield from self.minimiser(self.linear())
-        return Proposal((solution.theta,), solution.gradients, solution.gradient_norm, (UNPROTECTED,))
+        return Proposal((solution.theta,), solution.gradients, solution.gradient_norm, (BARE,))
 
     def settled(self, *, accepted: bool) -> None:
         """Nothing here depends on it: a refused release was never made."""

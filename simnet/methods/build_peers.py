@@ -9,28 +9,29 @@ import scipy.sparse as sp
 from simnet.learning.datasets import Matrix
 from simnet.learning.graph import fused
 from simnet.learning.objective import LocalObjective
-from simnet.methods.admm import AdmmPeer
+from simnet.methods.admm import Admm, AdmmPeer
 from simnet.methods.agent_size import Standing
-from simnet.methods.dp_admm import HUB, FusedLasso, HubPeer, LeafPeer, Listener, Solver
+from simnet.methods.dp_admm import HUB, DpAccAdmm, DpAdmm, FusedLasso, HubPeer, LeafPeer, Listener, Solver
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, constant
 from simnet.methods.duals import Schedule as Steps
-from simnet.methods.ipp_admm import IppAdmmPeer
-from simnet.methods.m_admm import MAdmmPeer, PvpPeer
-from simnet.methods.pdml import PdmlPeer
+from simnet.methods.ipp_admm import IppAdmm, IppAdmmPeer
+from simnet.methods.m_admm import MAdmmPeer, Pvp, PvpPeer
+from simnet.methods.method import Decentralised, Setting
+from simnet.methods.pdml import Pdml, PdmlPeer
 from simnet.methods.peer import Peer
 from simnet.methods.plans import Budgeting
-from simnet.methods.pp_admm import Perturbation, PpAdmmPeer
-from simnet.methods.r_admm import RAdmmPeer
-from simnet.methods.schedules import Schedule, Scheduled, dual_steps, penalties
+from simnet.methods.pp_admm import Perturbation, PpAdmm, PpAdmmPeer
+from simnet.methods.r_admm import RAdmm, RAdmmPeer
+from simnet.methods.scheduled import Scheduled
+from simnet.methods.schedules import dual_steps, penalties
 from simnet.privacy.noise import in_ball
 from simnet.privacy.noise_plan import Plan
-from simnet.scenario import Scenario
-from simnet.scenario.algorithm import Admm, DpAccAdmm, DpAdmm, IppAdmm, Pdml, PpAdmm, Pvp, RAdmm
+from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.streams import Streams
 
 
 def build_peers(
-    scenario: Scenario,
+    scenario: Setting,
     objectives: Sequence[LocalObjective],
     standings: Sequence[Standing],
     budgeting: Budgeting,
@@ -48,9 +49,9 @@ def build_peers(
                 AdmmPeer(objective, degree=standing.degree, eta=spec.eta, tolerance=spec.tolerance, duals=duals)
             )
         elif isinstance(spec, Pdml):
-            assert isinstance(plan, Schedule)
+            assert isinstance(plan, NoiseSchedule)
             peers.append(_server(scenario, spec, agent, objective, standing, plan, len(objectives)))
-        elif isinstance(plan, Schedule):
+        elif isinstance(plan, NoiseSchedule):
             assert isinstance(spec, Scheduled)
             peers.append(_scheduled(scenario, spec, agent, objective, standing, plan))
         else:
@@ -61,7 +62,7 @@ def build_peers(
 
 
 def _perturbed(
-    scenario: Scenario,
+    scenario: Setting,
     spec: PpAdmm,
     agent: int,
     objective: LocalObjective,
@@ -97,12 +98,12 @@ def _perturbed(
 
 
 def _scheduled(
-    scenario: Scenario,
+    scenario: Setting,
     spec: Scheduled,
     agent: int,
     objective: LocalObjective,
     standing: Standing,
-    plan: Schedule,
+    plan: NoiseSchedule,
 ) -> Peer:
     rng = Streams(scenario.seed).generator("noise", agent)
     etas = penalties(spec, agent, scenario.rounds)
@@ -123,12 +124,12 @@ def _scheduled(
 
 
 def _server(
-    scenario: Scenario,
+    scenario: Setting,
     spec: Pdml,
     agent: int,
     objective: LocalObjective,
     standing: Standing,
-    plan: Schedule,
+    plan: NoiseSchedule,
     servers: int,
 ) -> Peer:
     streams = Streams(scenario.seed)
@@ -145,7 +146,7 @@ def _server(
 
 
 def _star(
-    scenario: Scenario,
+    scenario: Setting,
     spec: DpAdmm,
     objectives: Sequence[LocalObjective],
     standings: Sequence[Standing],
@@ -167,7 +168,7 @@ def _star(
     share = 1.0 if trusted else shares.pop(HUB)
     peers: list[Peer] = []
     for agent, (objective, plan) in enumerate(zip(objectives, budgeting.plans, strict=True)):
-        assert isinstance(plan, Schedule)
+        assert isinstance(plan, NoiseSchedule)
         rng = streams.generator("noise", agent)
         if agent == HUB:
             peers.append(HubPeer(solver, objective, share, {} if trusted else shares, plan, rng))
@@ -176,7 +177,7 @@ def _star(
     return peers
 
 
-def build_duals(spec: Admm | PpAdmm | Scheduled | Pdml, features: int, degree: int, step: Steps) -> Duals:
+def build_duals(spec: Decentralised, features: int, degree: int, step: Steps) -> Duals:
     """One agent's duals, kept as the scenario says; `step` is the dual step of each round."""
     if spec.duals == "healing":
         return HealingDuals(features, degree, step, spec.heal_every)

@@ -22,15 +22,66 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from pydantic import Field
 
 from simnet.learning.objective import LocalObjective
+from simnet.methods.method import Method, Surroundings
 from simnet.methods.peer import Known, Parts, Proposal
-from simnet.methods.schedules import Schedule
+from simnet.parts.fields import NonNegative, Positive, Share
 from simnet.privacy.noise import gaussian
+from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.vectors import Vector
+
+
+class DpAdmm(Method):
+    """DP-ADMM: a hub solves a graph-guided fused lasso by ADMM with noisy gradients; its leaves hold the rows."""
+
+    central: ClassVar = True
+    noise_amounts: ClassVar[tuple[str, ...]] = ("sigma",)
+
+    name: Literal["dp-admm"]
+    eta: Positive = Field(10.0, description="η, the step size; a step is η/γ long")
+    penalty: Positive = Field(1.0, description="ρ, the penalty on Ax − y")
+    gamma: Positive | None = Field(None, description="γ of the proximal term; default: its least value, ηρ|AᵀA| + 1")
+    sparsity: NonNegative = Field(1e-5, description="λ1, the weight of |Ax|_1")
+    graph: Literal["public", "none"] = Field(
+        "public",
+        description="A = [W; I]: W joins features that are conditionally dependent in public rows, see graph_share; "
+        "`none`: A = I, the plain lasso",
+    )
+    graph_share: Share = Field(
+        0.2,
+        description="share of the rows outside the training set whose features count as public; they give the graph "
+        "and are not tested on",
+    )
+    graph_penalty: Share = Field(0.2, description="weight of the graphical lasso that finds W, on correlations")
+    hub: Literal["trusted", "untrusted"] = Field(
+        "trusted",
+        description="`trusted`: leaves upload their rows once and the hub adds the noise; `untrusted`: every leaf "
+        "sends a noisy gradient a round",
+    )
+    sigma: Positive | None = Field(
+        None, description="σ of the noise on a gradient; ε is then what it comes to; default: from privacy.epsilon"
+    )
+    loss: Literal["logistic", "smoothed-hinge"] = Field("logistic", description="loss of one row")
+
+    def misfit(self, around: Surroundings) -> str | None:
+        if around.topology != "star":
+            return f"topology.kind: {self.name} computes at the hub of a star, not on a {around.topology} graph"
+        if around.states_get_lost:
+            return f"fault: {self.name} cannot begin again without its state; keep it"
+        return None
+
+
+class DpAccAdmm(DpAdmm):
+    """DP-AccADMM: DP-ADMM with Nesterov's steps on the model and the dual."""
+
+    name: Literal["dp-acc-admm"]  # type: ignore[assignment]
+
 
 HUB = 0
 """The hub of a star."""
@@ -121,7 +172,7 @@ class HubPeer(StarPeer):
         objective: LocalObjective,
         share: float,
         shares: Mapping[int, float],
-        schedule: Schedule,
+        schedule: NoiseSchedule,
         rng: np.random.Generator,
     ) -> None:
         super().__init__(objective.features)
@@ -170,7 +221,7 @@ class Listener(StarPeer):
 class LeafPeer(StarPeer):
     """A leaf of an untrusted hub: it sends its own gradient, noise added, at the point that the hub steps from."""
 
-    def __init__(self, objective: LocalObjective, schedule: Schedule, rng: np.random.Generator) -> None:
+    def __init__(self, objective: LocalObjective, schedule: NoiseSchedule, rng: np.random.Generator) -> None:
         super().__init__(objective.features)
         self.objective = objective
         self.schedule = schedule

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 
 from simnet.learning.losses import LOSSES
 from simnet.methods.agent_size import Standing
-from simnet.methods.dp_admm import HUB
-from simnet.methods.schedules import BARE, Schedule, bare
+from simnet.methods.dp_admm import HUB, DpAdmm
+from simnet.methods.method import Setting
 from simnet.privacy import baselines, paper
-from simnet.privacy.ledger import Charge
-from simnet.scenario import Scenario
-from simnet.scenario.algorithm import DpAdmm
+from simnet.privacy.ledger import BARE, Charge
+from simnet.privacy.noise_schedule import NoiseSchedule, bare
 
 
-def dp_schedules(scenario: Scenario, spec: DpAdmm, standings: Sequence[Standing]) -> list[Schedule]:
+def dp_schedules(scenario: Setting, spec: DpAdmm, standings: Sequence[Standing]) -> list[NoiseSchedule]:
     """Every agent's schedule. A trusted hub's is for all rows, and its leaves pay for their upload alone."""
     if spec.hub == "trusted":
         opening = (BARE if scenario.privacy.calibration == "none" else Charge.of("trusted-upload", {}),)
-        leaf = Schedule("gaussian", (), opening)
+        leaf = NoiseSchedule("gaussian", (), opening)
         return [
             _schedule(scenario, spec, standing.rows) if agent == HUB else leaf
             for agent, standing in enumerate(standings)
@@ -27,7 +26,7 @@ def dp_schedules(scenario: Scenario, spec: DpAdmm, standings: Sequence[Standing]
     return [found[standing.rows] for standing in standings]
 
 
-def _schedule(scenario: Scenario, spec: DpAdmm, rows: int) -> Schedule:
+def _schedule(scenario: Setting, spec: DpAdmm, rows: int) -> NoiseSchedule:
     privacy, rounds = scenario.privacy, scenario.rounds
     if privacy.calibration == "none":
         return bare(rounds, None)
@@ -40,4 +39,4 @@ def _schedule(scenario: Scenario, spec: DpAdmm, rows: int) -> Schedule:
         plan = baselines.gradient_round(rows, bound, sigma)
     else:
         plan = baselines.plan_gradient(rows, bound, rounds, privacy.epsilon, privacy.delta)
-    return Schedule("gaussian", (plan,) * rounds)
+    return NoiseSchedule("gaussian", (plan,) * rounds)

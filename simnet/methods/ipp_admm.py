@@ -11,14 +11,61 @@ paper's "abort if count > c" would let a (c+1)-th answer be seen; here the test 
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
 from simnet.learning.measure import Measurement
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Duals
 from simnet.methods.peer import Proposal, Solving, Test, Work
-from simnet.methods.pp_admm import Perturbation, PpAdmmPeer
+from simnet.methods.pp_admm import Perturbation, PpAdmm, PpAdmmPeer
+from simnet.parts.fields import Count, NonNegative, Positive, Share
+from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import Charge
 from simnet.privacy.sparse_vector import SparseVector
 from simnet.vectors import Vector
+
+
+class IppAdmm(PpAdmm):
+    """IPP-ADMM: PP-ADMM that broadcasts only when a sparse vector test finds the update worth it."""
+
+    noise_amounts: ClassVar[tuple[str, ...]] = ("sigma", "output_sigma", "test_epsilon")
+
+    name: Literal["ipp-admm"]  # type: ignore[assignment]
+    max_releases: Count = Field(15, description="c, the most releases an agent may make")
+    threshold: NonNegative = Field(1e-3, description="α, the improvement that makes a broadcast worthwhile")
+    clip: Positive = Field(2.0, description="C_loss, the most that one row's loss counts in the test")
+    test_share: Share | None = Field(
+        None,
+        description="share of the budget spent on the test; default: 0.1 under `paper`, chosen under `proven`",
+    )
+    test_epsilon: Positive | None = Field(
+        None, description="ε1 + ε2 of the test, named together with sigma; default: by test_share"
+    )
+    sensitivity: Literal["per-row", "printed"] = Field(
+        "per-row", description="`paper` calibration: noise of the test for 2C/m (`per-row`) or 2C (`printed`)"
+    )
+    threshold_noise: Literal["once", "redrawn"] = Field(
+        "once",
+        description="`paper` calibration: the threshold's noise is drawn once, or `redrawn` each round",
+    )
+    test: Literal["noise-free", "shared-noise"] | None = Field(
+        None,
+        description="what is tested: the minimiser without noise (`noise-free`, default under `proven`), or the "
+        "perturbed one that is then released (`shared-noise`: the paper; under `proven` every round then costs)",
+    )
+
+    @model_validator(mode="after")
+    def _the_test_as_well(self) -> IppAdmm:
+        if (self.sigma is None) != (self.test_epsilon is None):
+            raise ValueError("test_epsilon: named together with sigma and output_sigma, or not at all")
+        return self
+
+    def misfit_of_privacy(self, privacy: Privacy) -> str | None:
+        if privacy.calibration == "paper" and self.test == "noise-free":
+            return "algorithm.test: the paper's calibration covers only 'shared-noise'"
+        return super().misfit_of_privacy(privacy)
 
 
 class IppAdmmPeer(PpAdmmPeer):

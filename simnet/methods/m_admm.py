@@ -21,14 +21,67 @@ release also carries the small Gaussian noise of its plan (`simnet.privacy.basel
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from simnet.learning.objective import LocalObjective
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.duals import Duals
+from simnet.methods.method import Surroundings
 from simnet.methods.peer import Proposal, Work
-from simnet.methods.schedules import Schedule
+from simnet.methods.scheduled import Scheduled
+from simnet.parts.fields import Positive
+from simnet.privacy.noise_schedule import NoiseSchedule
+
+
+class Dvp(Scheduled):
+    """DVP: dual variable perturbation, m-admm with a constant penalty that is also the dual step."""
+
+    name: Literal["dvp"]
+
+
+class Pvp(Scheduled):
+    """PVP: primal variable perturbation, noise on the minimiser before it is sent."""
+
+    name: Literal["pvp"]
+
+
+class MAdmm(Scheduled):
+    """M-ADMM: noise inside a penalty that may grow and differ between agents, beside a dual step that may too."""
+
+    name: Literal["m-admm"]
+    penalty_growth: Positive = Field(1.0, description="q1: η(t) = η q1^(t−1)")
+    dual_step: Positive | None = Field(None, description="θ, the step of the dual update; default: eta")
+    dual_growth: Positive = Field(1.0, description="the dual step's growth: θ(t) = θ r^(t−1)")
+    agent_eta: tuple[Positive, ...] = Field((), description="η_i(1) of each agent; empty: eta for all")
+    agent_growth: tuple[Positive, ...] = Field((), description="q1 of each agent; empty: penalty_growth for all")
+    agent_dual_step: tuple[Positive, ...] = Field(
+        (),
+        description="θ_i(1) of each agent; empty: dual_step for all. Where they differ, the models agree on the "
+        "minimiser of Σ f_i/θ_i instead of Σ f_i",
+    )
+    agent_dual_growth: tuple[Positive, ...] = Field((), description="r of each agent; empty: dual_growth for all")
+
+    def misfit(self, around: Surroundings) -> str | None:
+        if reason := super().misfit(around):
+            return reason
+        if self.duals == "healing" and self._own_steps:
+            return "algorithm.duals: healing duals are sums that both ends weigh by the same dual steps; choose node"
+        return None
+
+    def not_by_edges(self) -> str | None:
+        own = self.dual_step is not None and self.dual_step != self.eta
+        grows = self.penalty_growth != 1.0 or self.dual_growth != 1.0
+        if own or grows or self.agent_eta or self.agent_growth or self._own_steps:
+            return "edge duals need one η for all agents and rounds that is also the dual step"
+        return None
+
+    @property
+    def _own_steps(self) -> bool:
+        """Whether agents have dual steps of their own."""
+        return bool(self.agent_dual_step or self.agent_dual_growth)
 
 
 class ScheduledPeer(AdmmPeer):
@@ -40,7 +93,7 @@ class ScheduledPeer(AdmmPeer):
         *,
         degree: int,
         penalties: Sequence[float],
-        schedule: Schedule,
+        schedule: NoiseSchedule,
         rng: np.random.Generator,
         duals: Duals,
     ) -> None:

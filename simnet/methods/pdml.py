@@ -12,15 +12,48 @@ server sends, and goes on with itself, is its minimiser plus Gaussian noise whos
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar, Literal
+
 import numpy as np
+from pydantic import BeforeValidator, Field
 
 from simnet.learning.objective import LocalObjective
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.duals import Duals
+from simnet.methods.method import Decentralised, Surroundings
 from simnet.methods.peer import Proposal, Work
-from simnet.methods.schedules import Schedule
+from simnet.parts.fields import NonNegative, Number, Positive
 from simnet.privacy.noise import gaussian
+from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.vectors import Vector
+
+Decay = Annotated[float, BeforeValidator(Number("a number above 0 and at most 1", 0, 1, open_low=True))]
+
+
+class Pdml(Decentralised):
+    """PDML: users report flipped labels to servers, which train together under two kinds of noise."""
+
+    noise_amounts: ClassVar[tuple[str, ...]] = ("primal_scale", "label_epsilon")
+
+    name: Literal["pdml"]
+    label_epsilon: Positive | None = Field(
+        None, description="ε of randomised response on a label, at the user; default: privacy.epsilon"
+    )
+    objective_bound: NonNegative = Field(1.0, description="R, bound of the noise in a server's objective, drawn once")
+    primal_scale: Positive | None = Field(
+        None,
+        description="V_i, σ of the noise on a server's first model; default: from privacy.epsilon under `proven`, "
+        "1 under `paper`, which has no number",
+    )
+    primal_decay: Decay = Field(0.8, description="ρ: the variance of that noise is V_i² ρ^(t−1)")
+    tolerance: Positive | None = Field(
+        None, description="β, the gradient norm at which a local solve may stop; default: chosen by the calibration"
+    )
+
+    def misfit(self, around: Surroundings) -> str | None:
+        if reason := super().misfit(around):
+            return reason
+        return None if self.loss == "logistic" else "algorithm.loss: pdml's unbiased loss is convex for logistic only"
 
 
 class PdmlPeer(AdmmPeer):
@@ -33,7 +66,7 @@ class PdmlPeer(AdmmPeer):
         degree: int,
         eta: float,
         tilt: Vector,
-        schedule: Schedule,
+        schedule: NoiseSchedule,
         rng: np.random.Generator,
         duals: Duals,
     ) -> None:

@@ -6,30 +6,30 @@ from collections.abc import Sequence
 
 from simnet.learning.losses import LOSSES
 from simnet.methods.agent_size import Standing
-from simnet.methods.schedules import Schedule, bare
+from simnet.methods.method import Setting
+from simnet.methods.pdml import Pdml
 from simnet.privacy import baselines
+from simnet.privacy.noise_schedule import NoiseSchedule, bare
 from simnet.privacy.problem import LocalProblem
-from simnet.scenario import Scenario
-from simnet.scenario.algorithm import Pdml
 
 PAPER_SCALE = 1.0
 """V_i under the paper's calibration: the paper has neither a formula nor a number for it."""
 
 
-def label_epsilon(scenario: Scenario, spec: Pdml) -> float:
+def label_epsilon(scenario: Setting, spec: Pdml) -> float:
     """ε of randomised response: the method's own, or the scenario's."""
     return scenario.privacy.epsilon if spec.label_epsilon is None else spec.label_epsilon
 
 
-def pdml_schedules(scenario: Scenario, spec: Pdml, standings: Sequence[Standing]) -> list[Schedule]:
+def pdml_schedules(scenario: Setting, spec: Pdml, standings: Sequence[Standing]) -> list[NoiseSchedule]:
     """Every server's schedule; its opening pays for the labels, which are private against everybody."""
-    found: dict[Standing, Schedule] = {}
+    found: dict[Standing, NoiseSchedule] = {}
     for standing in dict.fromkeys(standings):
         found[standing] = _schedule(scenario, spec, standing)
     return [found[standing] for standing in standings]
 
 
-def _schedule(scenario: Scenario, spec: Pdml, standing: Standing) -> Schedule:
+def _schedule(scenario: Setting, spec: Pdml, standing: Standing) -> NoiseSchedule:
     privacy, loss = scenario.privacy, LOSSES[spec.loss]
     if privacy.calibration == "none":
         return bare(scenario.rounds, spec.tolerance)
@@ -49,4 +49,4 @@ def _schedule(scenario: Scenario, spec: Pdml, standing: Standing) -> Schedule:
     else:
         scale = PAPER_SCALE if spec.primal_scale is None else spec.primal_scale
         plans = baselines.pdml_rounds(problem, scale, spec.primal_decay, scenario.rounds, spec.tolerance)
-    return Schedule("gaussian", tuple(plans), (baselines.pdml_label_charge(label_epsilon(scenario, spec)),))
+    return NoiseSchedule("gaussian", tuple(plans), (baselines.pdml_label_charge(label_epsilon(scenario, spec)),))

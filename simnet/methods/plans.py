@@ -11,17 +11,23 @@ from dataclasses import dataclass
 
 from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.losses import LOSSES
+from simnet.methods.admm import Admm
 from simnet.methods.agent_size import Standing
+from simnet.methods.dp_admm import DpAdmm
 from simnet.methods.dp_plan import dp_schedules
+from simnet.methods.ipp_admm import IppAdmm
+from simnet.methods.method import Setting
+from simnet.methods.pdml import Pdml
 from simnet.methods.pdml_plan import pdml_schedules
-from simnet.methods.schedules import BARE, BARE_TOLERANCE, Schedule, Scheduled, schedules
+from simnet.methods.pp_admm import PpAdmm
+from simnet.methods.scheduled import Scheduled
+from simnet.methods.schedules import schedules
 from simnet.privacy import paper, proven
 from simnet.privacy.fixed_noise import plan_given
-from simnet.privacy.ledger import Charge, Ledger
+from simnet.privacy.ledger import BARE, Charge, Ledger
 from simnet.privacy.noise_plan import Plan, SvtPlan
+from simnet.privacy.noise_schedule import BARE_TOLERANCE, NoiseSchedule
 from simnet.privacy.problem import LocalProblem
-from simnet.scenario import Scenario
-from simnet.scenario.algorithm import Admm, DpAdmm, IppAdmm, Pdml, PpAdmm
 
 PAPER_OUTPUT_SHARE = 0.001
 """The paper's `splits`."""
@@ -38,15 +44,15 @@ class Budgeting:
     """
 
     regulariser: float
-    plans: Sequence[Plan | Schedule | None]
+    plans: Sequence[Plan | NoiseSchedule | None]
     limit: float = math.inf
 
-    def ledger(self, scenario: Scenario) -> Ledger:
+    def ledger(self, scenario: Setting) -> Ledger:
         """An empty ledger."""
         return Ledger(scenario.privacy.delta, self.limit)
 
 
-def budgeting(scenario: Scenario, standings: Sequence[Standing]) -> Budgeting:
+def budgeting(scenario: Setting, standings: Sequence[Standing]) -> Budgeting:
     """Calibrate every agent."""
     spec = scenario.algorithm
     if isinstance(spec, Admm):
@@ -61,6 +67,7 @@ def budgeting(scenario: Scenario, standings: Sequence[Standing]) -> Budgeting:
         if isinstance(spec, DpAdmm):
             raw = spec.sigma is not None
             return Budgeting(0.0, dp_schedules(scenario, spec, standings), _limit(scenario, raw=raw))
+        assert isinstance(spec, PpAdmm)
         if spec.sigma is not None:
             return _given(scenario, spec, standings)
         return _CALIBRATIONS[scenario.privacy.calibration](scenario, spec, standings)
@@ -68,11 +75,11 @@ def budgeting(scenario: Scenario, standings: Sequence[Standing]) -> Budgeting:
         raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
 
 
-def _limit(scenario: Scenario, *, raw: bool) -> float:
+def _limit(scenario: Setting, *, raw: bool) -> float:
     return scenario.privacy.epsilon if scenario.privacy.calibration == "proven" and not raw else math.inf
 
 
-def _bare(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
+def _bare(scenario: Setting, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
     """No noise at all: pp-admm is then admm, and ipp-admm broadcasts what improves its objective by the threshold."""
     tolerance = BARE_TOLERANCE if spec.tolerance is None else spec.tolerance
     releases, test = scenario.rounds, None
@@ -103,7 +110,7 @@ def _bare(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Bu
     return Budgeting(spec.regulariser, [plan] * len(standings))
 
 
-def _paper(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
+def _paper(scenario: Setting, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
     """The papers' formulas; their λ̂ is one number for the network, so the agent with the fewest rows decides."""
     budget = paper.budget(
         scenario.privacy.epsilon,
@@ -135,7 +142,7 @@ def _paper(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> B
     return Budgeting(regulariser, [found[standing] for standing in standings])
 
 
-def _proven(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
+def _proven(scenario: Setting, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
     """The least noise whose proven ε is the one asked for; no regulariser that learning did not want."""
     found: dict[Standing, Plan] = {}
     for standing in dict.fromkeys(standings):
@@ -168,7 +175,7 @@ def _proven(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> 
     return Budgeting(spec.regulariser, [found[standing] for standing in standings], scenario.privacy.epsilon)
 
 
-def _given(scenario: Scenario, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
+def _given(scenario: Setting, spec: PpAdmm, standings: Sequence[Standing]) -> Budgeting:
     """Noise that the scenario names, the test as the calibration has it; no regulariser that learning did not want."""
     assert spec.sigma is not None
     assert spec.output_sigma is not None

@@ -12,13 +12,17 @@ How σ1, σ2 and β follow from a budget is the calibration's business (`simnet.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from simnet.learning.objective import LocalObjective
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.duals import Duals
+from simnet.methods.method import Decentralised
 from simnet.methods.peer import Proposal, Work
+from simnet.parts.fields import Positive, Share
 from simnet.privacy.ledger import Charge
 from simnet.vectors import Vector
 
@@ -40,6 +44,37 @@ class Perturbation:
         """b1 and b2."""
         features = len(drawn) // 2
         return self.sigma1 * drawn[:features], self.sigma2 * drawn[features:]
+
+
+class PpAdmm(Decentralised):
+    """PP-ADMM: Gaussian objective perturbation and Gaussian output perturbation of an approximate minimiser."""
+
+    noise_amounts: ClassVar[tuple[str, ...]] = ("sigma", "output_sigma")
+
+    name: Literal["pp-admm"]
+    tolerance: Positive | None = Field(
+        None,
+        description="β, the gradient norm at which a local solve may stop; default: 10^-3.5 under `paper`, "
+        "chosen by the calibration under `proven`",
+    )
+    output_share: Share | None = Field(
+        None,
+        description="share of a release's ρ spent on output noise (the paper's splits); default: 0.001 under "
+        "`paper`, chosen under `proven`",
+    )
+    objective_share: Share = Field(0.99, description="ε_i3/ε_i1 of the paper's calibration")
+    sigma: Positive | None = Field(
+        None, description="σ1 of the noise in the objective; ε is then what it comes to; default: from privacy.epsilon"
+    )
+    output_sigma: Positive | None = Field(
+        None, description="σ2 of the noise on the approximate minimiser, named together with sigma"
+    )
+
+    @model_validator(mode="after")
+    def _both_amounts_of_noise(self) -> PpAdmm:
+        if (self.sigma is None) != (self.output_sigma is None):
+            raise ValueError("sigma: name output_sigma as well, or neither")
+        return self
 
 
 class PpAdmmPeer(AdmmPeer):

@@ -16,16 +16,32 @@ bracket is ḡ + ℓ(2k−1) + 2ηV θ(2k−1).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Duals
 from simnet.methods.m_admm import ScheduledPeer
 from simnet.methods.peer import Known, Parts, Proposal, Work
-from simnet.methods.schedules import Schedule
+from simnet.methods.scheduled import Scheduled
+from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.ledger import Charge
+from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.vectors import Vector
+
+
+class RAdmm(Scheduled):
+    """R-ADMM: every other round recycles the gradient of the round before, at no privacy and no gradient."""
+
+    name: Literal["r-admm"]
+    gamma: NonNegative = Field(0.2, description="γ, what holds an even round's step back beside the penalty")
+    penalty_growth: Positive = Field(1.0, description="η(t) = η q1^(t−1), and γ(t) with it")
+
+    def not_by_edges(self) -> str | None:
+        return "edge duals move in every round, and r-admm's rest in even ones"
+
 
 RECYCLED = Charge.of("recycled", {})
 """An even round's release: a function of what was released before."""
@@ -41,7 +57,7 @@ class RAdmmPeer(ScheduledPeer):
         degree: int,
         penalties: Sequence[float],
         gammas: Sequence[float],
-        schedule: Schedule,
+        schedule: NoiseSchedule,
         rng: np.random.Generator,
         duals: Duals,
     ) -> None:

@@ -8,66 +8,31 @@ to. Without privacy (`calibration = "none"`) every round is bare.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.losses import LOSSES
 from simnet.methods.agent_size import Standing
 from simnet.methods.duals import Schedule as Steps
+from simnet.methods.m_admm import Dvp, MAdmm, Pvp
+from simnet.methods.method import Setting
+from simnet.methods.r_admm import RAdmm
+from simnet.methods.scheduled import Scheduled
 from simnet.privacy import baselines
-from simnet.privacy.baselines import GammaMechanism, Noise, Round
-from simnet.privacy.ledger import Basis, Charge
-from simnet.privacy.noise import gamma_type, gaussian
-from simnet.privacy.noise_plan import RoundPlan
+from simnet.privacy.baselines import GammaMechanism, Round
+from simnet.privacy.ledger import Basis
+from simnet.privacy.noise_schedule import NoiseSchedule, bare
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.proven import OUTPUT_SHARE
-from simnet.scenario import Scenario
-from simnet.scenario.algorithm import Dvp, MAdmm, Pvp, RAdmm
-from simnet.vectors import Vector
-
-Scheduled = Dvp | Pvp | MAdmm | RAdmm
-
-BARE = Charge.of("bare-model", {})
-"""A release without noise: no finite ε."""
-BARE_TOLERANCE = 1e-6
 
 _OUTPUT_SHARE = {"gaussian": OUTPUT_SHARE, "gamma": 1e-4}
 """Gamma-type noise costs a pure ε, beside which even a little Gaussian noise is dear at a small δ; and it is so wide
 that it hides a hundred times as much noise on the output."""
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """The rounds that use the data, one after another; `opening` is charged before the first."""
-
-    noise: Noise
-    rounds: tuple[RoundPlan, ...]
-    opening: tuple[Charge, ...] = ()
-
-    @property
-    def charges(self) -> tuple[Charge, ...]:
-        """Everything that a whole run is charged."""
-        return (*self.opening, *(plan.charge for plan in self.rounds))
-
-    def draw(self, plan: RoundPlan, rng: np.random.Generator, features: int) -> tuple[Vector, Vector]:
-        """The method's noise of one of the rounds, and the noise on its approximate minimiser."""
-        noise = (gamma_type if self.noise == "gamma" else gaussian)(rng, plan.scale, features)
-        return noise, gaussian(rng, plan.output_sigma, features)
-
-
-def bare(rounds: int, tolerance: float | None) -> Schedule:
-    """No noise at all."""
-    stop = BARE_TOLERANCE if tolerance is None else tolerance
-    plan = RoundPlan(scale=0.0, tolerance=stop, output_sigma=0.0, charge=BARE)
-    return Schedule("gaussian", (plan,) * rounds)
-
-
-def schedules(scenario: Scenario, spec: Scheduled, standings: Sequence[Standing]) -> list[Schedule]:
+def schedules(scenario: Setting, spec: Scheduled, standings: Sequence[Standing]) -> list[NoiseSchedule]:
     """Every agent's schedule; agents whose rounds are alike share one."""
     _check_lists(spec, len(standings))
-    found: dict[tuple[Round, ...], Schedule] = {}
+    found: dict[tuple[Round, ...], NoiseSchedule] = {}
     chosen = []
     for agent, standing in enumerate(standings):
         etas = penalties(spec, agent, scenario.rounds)[:: data_every(spec)]
@@ -134,7 +99,7 @@ def _problem(spec: Scheduled, standing: Standing, eta: float) -> LocalProblem:
     )
 
 
-def _schedule(scenario: Scenario, spec: Scheduled, rounds: tuple[Round, ...]) -> Schedule:
+def _schedule(scenario: Setting, spec: Scheduled, rounds: tuple[Round, ...]) -> NoiseSchedule:
     privacy = scenario.privacy
     if privacy.calibration == "none":
         return bare(len(rounds), spec.tolerance)
@@ -148,7 +113,7 @@ def _schedule(scenario: Scenario, spec: Scheduled, rounds: tuple[Round, ...]) ->
             plans = baselines.plan_primal(
                 rounds, spec.noise, privacy.epsilon, privacy.delta, basis=basis, tolerance=spec.tolerance
             )
-        return Schedule(spec.noise, tuple(plans))
+        return NoiseSchedule(spec.noise, tuple(plans))
     mechanism: GammaMechanism = "linear-gamma" if isinstance(spec, RAdmm) else "penalty-gamma"
     if raw is not None:
         plans = baselines.objective_rounds(rounds, mechanism, spec.noise, raw, spec.tolerance, share)
@@ -163,7 +128,7 @@ def _schedule(scenario: Scenario, spec: Scheduled, rounds: tuple[Round, ...]) ->
             tolerance=spec.tolerance,
             output_share=share,
         )
-    return Schedule(spec.noise, tuple(plans))
+    return NoiseSchedule(spec.noise, tuple(plans))
 
 
 def _check_theorem(spec: Scheduled, agent: int, standing: Standing, etas: Sequence[float]) -> None:

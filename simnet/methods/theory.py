@@ -15,12 +15,18 @@ import numpy.typing as npt
 
 from simnet.learning.losses import LOSSES
 from simnet.methods.agent_size import Standing
+from simnet.methods.dp_admm import DpAccAdmm, DpAdmm
+from simnet.methods.m_admm import Dvp, MAdmm, Pvp
+from simnet.methods.method import Setting
+from simnet.methods.pdml import Pdml
 from simnet.methods.pdml_plan import label_epsilon
 from simnet.methods.plans import Budgeting
-from simnet.methods.schedules import Schedule, Scheduled, dual_steps, penalties
+from simnet.methods.pp_admm import PpAdmm
+from simnet.methods.r_admm import RAdmm
+from simnet.methods.scheduled import Scheduled
+from simnet.methods.schedules import dual_steps, penalties
 from simnet.privacy.noise_plan import Plan
-from simnet.scenario import Scenario
-from simnet.scenario.algorithm import DpAccAdmm, DpAdmm, Dvp, MAdmm, Pdml, PpAdmm, Pvp, RAdmm
+from simnet.privacy.noise_schedule import NoiseSchedule
 
 Square = npt.NDArray[np.float64]
 
@@ -41,7 +47,7 @@ class Finding:
 
 
 def theory(
-    scenario: Scenario, standings: Sequence[Standing], budgeting: Budgeting, adjacency: Square, features: int
+    scenario: Setting, standings: Sequence[Standing], budgeting: Budgeting, adjacency: Square, features: int
 ) -> list[Finding]:
     """All that the method's papers say about it; nothing for plain ADMM, which converges on every convex problem."""
     spec = scenario.algorithm
@@ -88,7 +94,7 @@ def recycling_margins(eta: float, gamma: float, adjacency: Square, steepest: flo
 
 
 def _penalties(
-    scenario: Scenario, spec: Dvp | Pvp | MAdmm, standings: Sequence[Standing], adjacency: Square
+    scenario: Setting, spec: Dvp | Pvp | MAdmm, standings: Sequence[Standing], adjacency: Square
 ) -> list[Finding]:
     agents, rounds = range(len(standings)), range(1, scenario.rounds + 1)
     etas = [penalties(spec, agent, scenario.rounds) for agent in agents]
@@ -212,7 +218,7 @@ def _sample_size(budgeting: Budgeting, features: int) -> list[Finding]:
 
 
 def _generalisation(
-    scenario: Scenario, spec: Pdml, standings: Sequence[Standing], budgeting: Budgeting, features: int
+    scenario: Setting, spec: Pdml, standings: Sequence[Standing], budgeting: Budgeting, features: int
 ) -> list[Finding]:
     """PDML, Theorem 1 and Corollary 1, term by term, for models of norm at most 1."""
     servers = len(standings)
@@ -226,7 +232,7 @@ def _generalisation(
     bound = 0.0 if scenario.privacy.calibration == "none" else spec.objective_bound
     curvature = servers * spec.regulariser
     tilt = bound**2 / curvature if curvature else (math.inf if bound else 0.0)
-    scales = [plan.rounds[0].scale for plan in budgeting.plans if isinstance(plan, Schedule)]
+    scales = [plan.rounds[0].scale for plan in budgeting.plans if isinstance(plan, NoiseSchedule)]
     decay = spec.primal_decay
     noise = sum(features * scale**2 for scale in scales) / scenario.rounds
     noise = noise / (1.0 - decay) if decay < 1.0 else (math.inf if noise else 0.0)

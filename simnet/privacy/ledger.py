@@ -82,6 +82,10 @@ class Charge:
             raise LogError(f"not a charge, it needs mechanism, parameters, kind and times: {value!r}") from error
 
 
+BARE = Charge.of("bare-model", {})
+"""A release without noise: no finite ε."""
+
+
 @dataclass(frozen=True)
 class Account:
     """What charges amount to at δ: ε by the papers, ε by proof (None: no finite one), and the theorems used.

@@ -9,29 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
+from simnet.methods import METHODS
+from simnet.methods.method import Method
 from simnet.parts.fields import Count, Name, Whole
-from simnet.parts.part import Section
+from simnet.parts.part import OneOf, Section
+from simnet.privacy.budget import Privacy
 from simnet.record.cost import Cost
 from simnet.record.thinning import Log
-from simnet.scenario.algorithm import (
-    Admm,
-    Algorithm,
-    DpAccAdmm,
-    DpAdmm,
-    Dvp,
-    IppAdmm,
-    MAdmm,
-    Pdml,
-    PpAdmm,
-    Pvp,
-    RAdmm,
-)
 from simnet.scenario.checks import nonsense
 from simnet.scenario.data import Data
 from simnet.scenario.fault_sections import Fault
@@ -39,24 +29,10 @@ from simnet.scenario.messages import sentence, unknown_choice
 from simnet.scenario.methods import MethodTables, merged
 from simnet.scenario.network import Compute, Network
 from simnet.scenario.overrides import set_path
-from simnet.scenario.privacy import Privacy
 from simnet.scenario.toml import escaped, parse
 from simnet.scenario.topology_sections import Random, Topology
 
-METHODS: dict[str, type[Section]] = {
-    "admm": Admm,
-    "dvp": Dvp,
-    "pvp": Pvp,
-    "m-admm": MAdmm,
-    "r-admm": RAdmm,
-    "pp-admm": PpAdmm,
-    "ipp-admm": IppAdmm,
-    "pdml": Pdml,
-    "dp-admm": DpAdmm,
-    "dp-acc-admm": DpAccAdmm,
-}
-
-__all__ = ["METHODS", "Scenario"]
+__all__ = ["Scenario"]
 
 
 class Scenario(Section):
@@ -67,7 +43,7 @@ class Scenario(Section):
     rounds: Count = Field(30, description="T, rounds of each agent")
     data: Data = Field(Data(), description="")
     topology: Topology = Field(Random(kind="random"), description="who is whose neighbour")
-    algorithm: Algorithm = Field(description="the method, with the parameters that it has")
+    algorithm: Annotated[Method, OneOf(METHODS)] = Field(description="the method, with the parameters that it has")
     privacy: Privacy = Field(Privacy(), description="")
     network: Network = Field(Network(), description="")
     compute: Compute = Field(Compute(), description="")
@@ -84,14 +60,8 @@ class Scenario(Section):
         """Where nothing else is said, a method with a hub has its agents in a star."""
         method = content.get("algorithm") if isinstance(content, dict) and "topology" not in content else None
         name = method.get("name") if isinstance(method, dict) else None
-        central = isinstance(name, str) and name in METHODS and issubclass(METHODS[name], DpAdmm)
+        central = isinstance(name, str) and name in METHODS and METHODS[name].central
         return content | {"topology": {"kind": "star"}} if central else content
-
-    @model_validator(mode="after")
-    def _letters_are_not_broadcast(self) -> Scenario:
-        if getattr(self.algorithm, "duals", None) == "edge" and self.network.medium == "shared":
-            raise ValueError("network.medium: edge duals send every neighbour a message of its own, which is unicast")
-        return self
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Scenario:
@@ -153,11 +123,10 @@ class Scenario(Section):
         content = self.content()
         changes = content.pop("methods", {}).get(name, {})
         model = METHODS[name]
-        central = issubclass(model, DpAdmm)
-        shared = model.model_fields if central == isinstance(self.algorithm, DpAdmm) else ("loss",)
+        shared = model.model_fields if model.central == self.algorithm.central else ("loss",)
         content["algorithm"] = {k: v for k, v in content["algorithm"].items() if k in shared} | {"name": name}
         agents = getattr(self.topology, "agents", None)
-        if central and agents is not None:
+        if model.central and agents is not None:
             content["topology"] = {"kind": "star", "agents": agents}
         content = merged(content, changes)
         return Scenario.of(content, folder=self._folder)

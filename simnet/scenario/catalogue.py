@@ -12,9 +12,10 @@ import json
 
 from pydantic import BaseModel
 
+from simnet.methods import METHODS
 from simnet.network.latency import LATENCIES
 from simnet.network.loss import PACKET_LOSSES
-from simnet.scenario import METHODS, Scenario
+from simnet.scenario import Scenario
 from simnet.scenario.data import EMBEDDED, GENERATED, STORED
 from simnet.scenario.network import Network
 from simnet.scenario.schema import place

@@ -18,7 +18,7 @@ from simnet.audit.bounds import lower_bound
 from simnet.audit.pair import pair
 from simnet.audit.trials import listen, run_once, run_trials
 from simnet.errors import ScenarioError
-from simnet.scenario import METHODS
+from simnet.methods import METHODS
 from tests.audit.small import small
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "audit"

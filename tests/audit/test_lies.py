@@ -13,10 +13,10 @@ from simnet.audit.trials import listen
 from simnet.errors import ScenarioError
 from simnet.learning.losses import LOGISTIC
 from simnet.learning.objective import LocalObjective
-from simnet.methods.admm import UNPROTECTED
 from simnet.methods.dp_admm import Listener
 from simnet.methods.peer import mortal
 from simnet.methods.pp_admm import Perturbation, PpAdmmPeer
+from simnet.privacy.ledger import BARE
 from simnet.privacy.sparse_vector import SparseVector, split
 from tests.audit.small import small
 
@@ -109,7 +109,7 @@ def test_a_method_cannot_tell_a_lie_that_it_has_no_words_for(method, lie):
 
 def test_a_liar_can_crash_and_begin_again_as_the_honest_peer_inside_it_can():
     objective = LocalObjective(np.eye(3), np.ones(3), LOGISTIC, 0.1)
-    noise = Perturbation(1.0, 1.0, np.random.default_rng(1), UNPROTECTED)
+    noise = Perturbation(1.0, 1.0, np.random.default_rng(1), BARE)
     honest = PpAdmmPeer(objective, degree=2, eta=0.5, tolerance=1e-6, perturbation=noise)
     assert mortal(honest)
     assert mortal(ReusedNoise(honest))

@@ -6,7 +6,7 @@ import pytest
 
 from simnet import Scenario, run, world
 from simnet.errors import ScenarioError
-from simnet.scenario import METHODS
+from simnet.methods import METHODS
 
 
 def scenario(name: str, calibration: str, **algorithm: object) -> Scenario:

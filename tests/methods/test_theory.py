@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from simnet import Scenario, world
+from simnet.methods import METHODS
 from simnet.methods.theory import rate, recycling_margins, theory
-from simnet.scenario import METHODS
 from tests.methods import straight_line
 
 

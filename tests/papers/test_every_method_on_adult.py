@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simnet.scenario import METHODS
+from simnet.methods import METHODS
 
 ADULT = Path(__file__).parents[2] / "scenarios" / "papers" / "adult.toml"
 

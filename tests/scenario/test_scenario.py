@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from simnet.errors import ScenarioError
-from simnet.scenario import METHODS, Scenario
+from simnet.methods import METHODS
+from simnet.scenario import Scenario
 from simnet.scenario.schema import Place, fields, place, walk
 from simnet.scenario.toml import dotted
 from tests.scenario.strategies import ABSENT, contents, scenarios, values

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from simnet.methods import METHODS
 from simnet.network.loss import Bernoulli, NoLoss
 from simnet.network.model import LinkModel, Override
-from simnet.scenario import METHODS, Scenario
+from simnet.scenario import Scenario
 from simnet.scenario.schema import fields, locate, place, walk
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from simnet import run
 from simnet.audit import load_audit
-from simnet.scenario import METHODS
+from simnet.methods import METHODS
 
 HERE = Path(__file__).parent
 SCENARIOS = HERE.parents[1] / "scenarios"

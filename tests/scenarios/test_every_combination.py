@@ -8,9 +8,9 @@ import pytest
 
 from simnet import Scenario, run
 from simnet.errors import ScenarioError
+from simnet.methods import METHODS
 from simnet.network.presets import PRESETS
 from simnet.record.laws import Laws
-from simnet.scenario import METHODS
 
 PACINGS = ("ideal", "barrier", "deadline", "quorum", "free")
 CODECS = ("float64", "float32", "float16", "int8", "top-k")

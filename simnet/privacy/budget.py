@@ -1,4 +1,4 @@
-"""[privacy]: what may be known."""
+"""[privacy]: the budget, and which proof or formula turns it into noise."""
 
 from __future__ import annotations
 
