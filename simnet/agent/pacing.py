@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar, Protocol
 
 from simnet.agent.neighbourhood import Neighbourhood
@@ -29,9 +30,20 @@ class Pacing(Protocol):
         """Return when the round may end."""
         ...
 
+    def resume(self, rounds: int) -> None:
+        """Be the pacing of an agent that comes back after so many rounds: take from chance what they took."""
+        ...
+
+
+class WithoutChance:
+    """A pacing that draws nothing."""
+
+    def resume(self, rounds: int) -> None:
+        return
+
 
 @dataclass(frozen=True)
-class Ideal:
+class Ideal(WithoutChance):
     """The papers' synchronous rounds: all have sent, and every message has met its fate.
 
     An oracle, not a protocol: no agent could know this. It separates what a method does from what a network does.
@@ -45,7 +57,7 @@ class Ideal:
 
 
 @dataclass(frozen=True)
-class Barrier:
+class Barrier(WithoutChance):
     """Wait to hear of this round from every neighbour, at most for `patience` seconds.
 
     Without notices silence cannot be told from loss: a neighbour that skips is waited for in vain.
@@ -64,7 +76,7 @@ class Barrier:
 
 
 @dataclass(frozen=True)
-class Quorum:
+class Quorum(WithoutChance):
     """Wait to hear of this round from a share of the neighbours, and of each within `max_staleness` rounds.
 
     An agent that has waited for `patience` seconds goes on in any case.
@@ -90,7 +102,7 @@ class Quorum:
 
 
 @dataclass(frozen=True)
-class Free:
+class Free(WithoutChance):
     """Never wait."""
 
     notices: bool
@@ -120,3 +132,7 @@ class Deadline:
         tick = math.floor(port.now / self.period + 1e-9) + 1
         late = self.jitter * next(self.late) if self.late is not None else 0.0
         await port.until(never, tick * self.period + late)
+
+    def resume(self, rounds: int) -> None:
+        for _ in islice(self.late or (), rounds):
+            pass

@@ -10,7 +10,6 @@ from pathlib import Path
 from simnet import wiring
 from simnet.agent.hub import program_of
 from simnet.agent.neighbourhood import Neighbourhood
-from simnet.agent.pacing import Deadline
 from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
 from simnet.live import agent_folder as folder
@@ -225,12 +224,11 @@ class LiveAgent:
         )
 
     def _draw_again(self, rounds: int) -> None:
-        """Bring the streams of work times and late ticks, of which a round takes a number each, to where they were."""
-        for _ in range(rounds):
-            if self._work is not None:
+        """Bring the streams of work times and of the pacing to where they were after so many rounds."""
+        self._pacing.resume(rounds)
+        if self._work is not None:
+            for _ in range(rounds):
                 self._work(0)
-            if isinstance(self._pacing, Deadline) and self._pacing.late is not None:
-                next(self._pacing.late)
 
     def _objects(self) -> dict[str, object]:
         return {"peer": self._peer, "neighbourhood": self.neighbourhood, "writer": self._writer}

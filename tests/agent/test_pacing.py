@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from simnet.agent.pacing import Deadline
 from tests.sim.small import TICKS, found, lawful, scenario
 
 
@@ -46,6 +47,16 @@ def test_skew_and_jitter_change_no_other_draw():
     )
     lost = [sorted((e.agent, e.peer, e.round) for _, e in found(each, "message.lost")) for each in (plain, skewed)]
     assert lost[0] == lost[1]
+
+
+def test_an_agent_that_comes_back_after_some_rounds_meets_the_late_ticks_that_are_left():
+    pacing = Deadline(0.1, True, 0.01, late=iter([0.1, 0.2, 0.3, 0.4]))
+
+    pacing.resume(3)
+
+    assert pacing.late is not None
+    assert list(pacing.late) == [0.4]
+    Deadline(0.1, True).resume(3)  # whose ticks are never late
 
 
 @pytest.mark.parametrize("quorum", [1 / 3, 2 / 3, 1.0])
