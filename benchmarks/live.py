@@ -45,7 +45,7 @@ as many cores as there are, which no scenario knows."""
 def main() -> int:
     quickstart = Scenario.load(QUICKSTART)
     fine = True
-    print(f"{'quickstart':38}{'messages':>14}{'bytes':>18}{'test error':>17}{'ms a round':>18}{'ratio':>7}")
+    print(f"{'quickstart':38}{'messages':>14}{'bytes':>18}{'test error':>17}{'ms per round':>18}{'ratio':>7}")
     for name, changes in WANS.items():
         scenario = quickstart.with_(**changes)
         simulated, real = run(scenario), live.run(scenario)

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import simnet
@@ -97,16 +98,33 @@ def test_agents_tell_of_their_lives_and_nothing_of_their_secrets(tmp_path):
         assert (tmp_path / f"state-{number}" / "secret").read_text() not in text
 
 
-def test_no_line_of_the_code_tells_more_than_the_facts_that_are_listed():
-    named: set[str] = set()
+def calls() -> Iterator[ast.Call]:
+    """Where the code tells something."""
     for path in Path(simnet.__file__).parent.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(text if "from simnet.diagnostics import" in text else "")):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("tell", "warn"):
-                facts = [keyword.arg for keyword in node.keywords]
-                assert set(facts) <= set(FACTS), f"{path}:{node.lineno}"
-                named.update(filter(None, facts))
+                yield node
+
+
+def test_no_line_of_the_code_tells_more_than_the_facts_that_are_listed():
+    named = {str(keyword.arg) for call in calls() for keyword in call.keywords}
     assert named == set(FACTS), "a fact that nobody tells"
+
+
+def test_the_page_lists_every_happening():
+    page = (Path(__file__).parents[1] / "docs" / "live.md").read_text(encoding="utf-8")
+    table = page.split("\n## What agents tell\n")[1].split("\n## ")[0]
+    listed = {
+        word for row in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE) for word in re.findall(r"`(.+?)`", row)
+    }
+    happenings = {
+        part.value
+        for call in calls()
+        for part in ast.walk(call.args[0])
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    }
+    assert happenings == listed - {"event"}
 
 
 def test_a_flood_is_told_at_each_power_of_ten():

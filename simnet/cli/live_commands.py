@@ -142,7 +142,7 @@ def agent(
     seed: Seed = None,
     verbose: Verbose = False,
 ) -> None:
-    """Run one agent on a host of its own; a deployment is one such command an agent."""
+    """Run one agent on a host of its own; a deployment is one such command per agent."""
     from simnet.errors import LiveError
     from simnet.live import standalone
     from simnet.live.placement import Placement, load_peers, read_address

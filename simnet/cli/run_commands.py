@@ -71,7 +71,7 @@ def explain(file: File, sets: Set = None, seed: Seed = None, json: Json = False)
 def audit(
     file: File,
     runs: Annotated[int | None, typer.Option(help="Runs on each of the two data sets.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; default: one a core.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; default: one per core.")] = None,
     sets: Set = None,
     seed: Seed = None,
     out: Annotated[Path, typer.Option(help="Where audits are kept.")] = Path("audits"),

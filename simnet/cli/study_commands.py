@@ -14,7 +14,7 @@ from simnet.cli.options import Json, Verbose
 def sweep(
     file: Annotated[Path, typer.Argument(help="Study file (TOML).", metavar="STUDY")],
     out: Annotated[Path, typer.Option(help="Where studies' folders go.")] = Path("results"),
-    workers: Annotated[int | None, typer.Option(help="Processes; default: one a core.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; default: one per core.")] = None,
     cluster: Annotated[str | None, typer.Option(help="Dask: `local`, or a scheduler: tcp://host:8786.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what is done and what would run.")] = False,
     json: Json = False,

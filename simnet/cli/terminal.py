@@ -61,7 +61,7 @@ def progress(title: str, *, quiet: bool, rate: str | None = None) -> Iterator[Ca
 
 
 class _Speed(ProgressColumn):
-    """How many are finished in a second."""
+    """How many are finished per second."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ def _fates(traffic: dict[str, int]) -> str:
 
 
 def compare_table(results: Sequence[Result]) -> Table:
-    """One row a method."""
+    """One row per method."""
     first = results[0].summary
     table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
     table.add_column("method", style="bold")
@@ -172,7 +172,7 @@ def live_table(simulated: Result, live: Result) -> Table:
         ("staleness, rounds", "staleness", "mean", 1.0),
         ("test error", "accuracy", "test_error", 1.0),
         ("train loss", "accuracy", "train_loss", 1.0),
-        ("ms a round", "time", "simulated", 1e3 / told["rounds"]),
+        ("ms per round", "time", "simulated", 1e3 / told["rounds"]),
     ]
     for label, section, name, scale in rows:
         pair = [each.summary[section][name] for each in (simulated, live)]
@@ -183,7 +183,7 @@ def live_table(simulated: Result, live: Result) -> Table:
 
 
 def explain_tables(found: dict[str, dict[str, Any]]) -> list[Table]:
-    """A small table a topic."""
+    """One small table per topic."""
     tables = []
     for topic, facts in found.items():
         table = Table(title=topic, title_justify="left", show_header=False, box=None, padding=(0, 2))

@@ -31,7 +31,7 @@ from simnet.world import World
 async def serve(
     world: World, placement: Placement, supervisor: Supervisor, journal: Callable[[Path], Journal] = Journal
 ) -> None:
-    """Be an agent, from wherever its folder says that it has got to, until dismissed."""
+    """Run an agent from where its folder says that it stopped, until its supervisor lets it go."""
     with folder.occupied(placement.folder):
         folder.keep_scenario(placement.folder, world.scenario.to_toml())
         place = placement.folder / folder.JOURNAL
@@ -90,14 +90,14 @@ class LiveAgent:
             keep=True,
         )
         self.memory = JournalMemory(
-            journal, self._checkpoint, lambda: self.channel.seen, self.channel.confirm, supervisor.told
+            journal, self._checkpoint, lambda: self.channel.seen, self.channel.confirm, supervisor.round_finished
         )
         self._clock: Clock
         self._port: LivePort | None = None
         self._early: dict[tuple[int, int], bytes] = {}
         self._task = asyncio.current_task()
         self.failure: BaseException | None = None
-        """What made the agent stop, if it was something that happened at a time of its own."""
+        """What made the agent stop, if a timer raised it and not the program."""
         self.line: Line
 
     async def live(self, past: Past | None) -> None:
@@ -124,7 +124,7 @@ class LiveAgent:
         )
         self.memory.save()
         tell("agent finished", agent=self._placement.agent, rounds=scenario.rounds)
-        await self._supervisor.dismissed(self)
+        await self._supervisor.until_dismissed(self)
 
     async def _begin(self, epoch: float) -> None:
         start = Start(self._placement.agent, self._placement.run, VERSION, epoch)
@@ -140,7 +140,7 @@ class LiveAgent:
                 self._supervisor.refused(peer, "unusable")
 
     def _go_on(self, past: Past) -> None:
-        """Be again where the journal ends."""
+        """Bring everything to where the journal ends."""
         clock, me = Clock(past.start.epoch, past.last), self._placement.agent
         began = event_body(past.last, events.FaultBegan("crash", me))
         ended = event_body(clock.now, events.FaultEnded("crash", me))
@@ -153,7 +153,7 @@ class LiveAgent:
                 self._ledger.spend(Charge.of(spent.mechanism, spent.parameters, spent.spent_on, spent.times))
         self._draw_again(past.finished)
         self._equip(clock)
-        passages = self._again(past, unsent)
+        passages = self._send_unacknowledged(past, unsent)
         known: dict[int, set[int]] = {peer: set() for peer in self.neighbourhood.peers}
         for _, event in past.events:
             if isinstance(event, events.MessageDelivered):
@@ -165,11 +165,11 @@ class LiveAgent:
         for peer, raw in past.heard:
             self._port.hear(peer, raw)
 
-    def _again(self, past: Past, unsent: Mapping[int, tuple[bytes, ...]]) -> dict[int, Passage]:
-        """See to the messages that had met no fate; the passages of those that the interrupted round has yet to send.
+    def _send_unacknowledged(self, past: Past, unsent: Mapping[int, tuple[bytes, ...]]) -> dict[int, Passage]:
+        """Send again what may not have arrived; return the passages of what the interrupted round has yet to send.
 
-        Which messages were lost, and have been noted so or not, follows from the links alone. Of the others those that
-        no neighbour had acknowledged are sent again: who knows them already says so by sender and round.
+        The links alone decide which messages are lost, and they draw the same again. Of the others, those that no
+        neighbour had acknowledged are sent again. A neighbour that has one already knows it by sender and round.
         """
         me = self._placement.agent
         fated = {
@@ -195,7 +195,7 @@ class LiveAgent:
         return {peer: passage for (round, peer), passage in open_.items() if round == now}
 
     def _equip(self, clock: Clock) -> None:
-        """A clock, and a line to the channel."""
+        """Set the clock, and what takes frames to the channel."""
         self._clock = clock
         if not self._placement.shim:
             self.line = Direct(self.channel.send)
@@ -244,7 +244,7 @@ class LiveAgent:
 
     def _receive(self, peer: int, raw: bytes) -> None:
         if self._port is None:
-            # A neighbour may have begun a little sooner; one frame a round is all that it has to say.
+            # A neighbour may have begun a little sooner. It sends one frame per round, and no more are kept.
             if not 0 < (round := round_of(raw)) <= self._world.scenario.rounds:
                 raise FrameError(f"round {round} has no place in this run")
             if self._early.setdefault((peer, round), raw) != raw:

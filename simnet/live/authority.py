@@ -20,7 +20,6 @@ class Authority:
     """A certificate authority that lives as long as this object."""
 
     def __init__(self, days: int) -> None:
-
         self._key = Ed25519PrivateKey.generate()
         self._start = datetime.now(UTC) - _SKEW
         self._end = self._start + _SKEW + timedelta(days=days)
@@ -36,7 +35,6 @@ class Authority:
 
     def issue(self, name: str, host: str | None) -> tuple[bytes, bytes]:
         """A certificate for a name and its new key, as PEM."""
-
         key = Ed25519PrivateKey.generate()
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         names: list[x509.GeneralName] = [x509.DNSName(name), *(_host_names(host) if host else ())]
@@ -61,7 +59,6 @@ class Authority:
     def _builder(
         self, subject: x509.Name, key: Ed25519PrivateKey, constraint: x509.BasicConstraints, usage: x509.KeyUsage
     ) -> x509.CertificateBuilder:
-
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -103,5 +100,4 @@ def _usage(only: str) -> dict[str, bool]:
 
 
 def _pem(certificate: x509.Certificate) -> bytes:
-
     return certificate.public_bytes(serialization.Encoding.PEM)

@@ -1,4 +1,4 @@
-"""Who is who: one certificate authority a deployment, one certificate an agent.
+"""Who is who: one certificate authority per deployment, one certificate per agent.
 
 `init` makes a new authority, signs a certificate for every agent, and forgets the authority's key: nobody can add an
 agent to a deployment or stand in for one without one of the keys that were written. To replace an agent's key, make the

@@ -1,4 +1,4 @@
-"""The way to one peer: dialled, kept up, dialled again for as long as the agent lives.
+"""The side that dials: a connection to one peer, kept up and made again for as long as the agent lives.
 
 Either agent of a pair dials the other, and frames travel only from the one that dialled; acknowledgements come back on
 the same connection. So nobody has to agree on who calls, and what a connection carries has one sender.
@@ -112,7 +112,7 @@ class Dialer:
         try:
             self.push()
             while (item := await connection.receive(0, self._limits.envelope)) is not None:
-                self._hush()
+                self._stop_alarm()
                 self._me.expect(item, self._peer, EnvelopeKind.ACK, EnvelopeKind.RECEIPT)
                 if item.incarnation != self._met:
                     raise Refused(Reason.OUT_OF_DATE, f"incarnation {item.incarnation} answers, not {self._met}")
@@ -127,12 +127,15 @@ class Dialer:
             raise
         finally:
             self._connection = None
-            self._hush()
+            self._stop_alarm()
             self._on_state(self._peer, False)
             await connection.close()
 
     async def _rest(self, failures: int) -> None:
-        """Pause, longer after each failure; to be roused leaves the first pause, so that no peer sets our pace."""
+        """Pause, longer after each failure.
+
+        `rouse` ends the pause, but not before the shortest one is over: no peer sets our pace.
+        """
         length = 0.5 + 0.5 * self._chance.random()
         longest = min(self._limits.longest_pause, self._limits.first_pause * 2.0 ** min(failures, 32))
         await asyncio.sleep(length * self._limits.first_pause)
@@ -141,7 +144,7 @@ class Dialer:
                 await self._roused.wait()
         self._roused.clear()
 
-    def _hush(self) -> None:
+    def _stop_alarm(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None

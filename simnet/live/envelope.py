@@ -87,7 +87,7 @@ class EnvelopeKind(IntEnum):
     """What an envelope is for."""
 
     HELLO = 1
-    """The first in either direction; `sequence` is the last number that the dialler has no more, that the other has."""
+    """The first in either direction. `sequence`: the dialler keeps nothing up to it; the other has all up to it."""
     DATA = 2
     """A frame, under the next number."""
     ACK = 3
@@ -110,7 +110,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A header that is one, as far as can be known without the content."""
+    """A header that passed all checks that need no content."""
 
     kind: EnvelopeKind
     run: bytes

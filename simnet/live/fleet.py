@@ -32,7 +32,7 @@ from simnet.live.placement import Placement
 from simnet.world import World
 
 LOOPBACK = "127.0.0.1"
-_SOON = 0.2
+_LEAD_TIME = 0.2
 """Seconds between the word that all begin and the beginning."""
 _GRACE = 5.0
 """Seconds that a process has to stop."""
@@ -41,7 +41,7 @@ _RESTARTS = 20
 
 
 @dataclass
-class _Seat:
+class _Member:
     """One agent as its fleet sees it."""
 
     placement: Placement
@@ -68,7 +68,7 @@ class Fleet:
     restarts: int = 0
 
     def __post_init__(self) -> None:
-        self._seats: dict[int, _Seat] = {}
+        self._members: dict[int, _Member] = {}
         self._epoch: float | None = None
         self._ready: set[int] = set()
 
@@ -79,14 +79,14 @@ class Fleet:
 
     def process(self, agent: int) -> int:
         """The number of an agent's process."""
-        pid = self._seats[agent].process.pid
+        pid = self._members[agent].process.pid
         assert pid is not None
         return pid
 
     @property
     def rounds(self) -> dict[int, int]:
         """How many rounds each agent has finished."""
-        return {agent: seat.round for agent, seat in self._seats.items()}
+        return {agent: member.round for agent, member in self._members.items()}
 
     def run_all(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Run every agent to its last round; `progress` is told how many rounds all have finished."""
@@ -103,92 +103,92 @@ class Fleet:
                     self.certificates,
                     self.shim,
                 )
-                self._seats[agent] = self._start(placement)
-            while not all(seat.done for seat in self._seats.values()):
+                self._members[agent] = self._start(placement)
+            while not all(member.done for member in self._members.values()):
                 self._watch()
                 rounds = min(self.rounds.values())
                 if progress is not None and rounds > told:
                     progress(rounds, self.world.scenario.rounds)
                 told = rounds
-            for seat in self._seats.values():
-                seat.pipe.send(("stop", None))
-            for seat in self._seats.values():
-                seat.process.join(_GRACE)
+            for member in self._members.values():
+                member.pipe.send(("stop", None))
+            for member in self._members.values():
+                member.process.join(_GRACE)
         finally:
             self._stop()
 
-    def _start(self, placement: Placement) -> _Seat:
+    def _start(self, placement: Placement) -> _Member:
         ours, theirs = multiprocessing.Pipe()
         process = multiprocessing.get_context("fork").Process(
             target=_agent_process, args=(self.world, placement, theirs, self.journal), daemon=True
         )
         process.start()
         theirs.close()
-        return _Seat(placement, process, ours)
+        return _Member(placement, process, ours)
 
     def _watch(self) -> None:
-        """Wait for something to happen, and see to it."""
-        by_sign: dict[object, _Seat] = {}
-        for seat in self._seats.values():
-            by_sign[seat.process.sentinel] = by_sign[seat.pipe] = seat
-        for sign in wait(list(by_sign), timeout=1.0):  # type: ignore[arg-type]
-            seat = by_sign[sign]
-            if sign is seat.pipe:
+        """Wait for something to happen, and react to it."""
+        by_source: dict[object, _Member] = {}
+        for member in self._members.values():
+            by_source[member.process.sentinel] = by_source[member.pipe] = member
+        for ready in wait(list(by_source), timeout=1.0):  # type: ignore[arg-type]
+            member = by_source[ready]
+            if ready is member.pipe:
                 with suppress(EOFError, OSError):
-                    self._hear(seat, *seat.pipe.recv())
-            elif not seat.process.is_alive():
-                self._fallen(seat)
+                    self._hear(member, *member.pipe.recv())
+            elif not member.process.is_alive():
+                self._ended_early(member)
 
-    def _hear(self, seat: _Seat, word: str, value: Any) -> None:
-        agent = seat.placement.agent
+    def _hear(self, member: _Member, word: str, value: Any) -> None:
+        agent = member.placement.agent
         if word == "ready":
             self._ready.add(agent)
             if self._epoch is None and len(self._ready) == self.world.agents:
-                self._epoch = time.time() + _SOON
-                for other in self._seats.values():
+                self._epoch = time.time() + _LEAD_TIME
+                for other in self._members.values():
                     other.pipe.send(("start", self._epoch))
             elif self._epoch is not None:
-                seat.pipe.send(("start", self._epoch))
+                member.pipe.send(("start", self._epoch))
         elif word == "round":
-            seat.round = value
+            member.round = value
         elif word == "refused":
             self.refusals[value] += 1
         elif word == "done":
-            seat.done = True
+            member.done = True
         else:
-            seat.said = value
+            member.said = value
 
-    def _fallen(self, seat: _Seat) -> None:
+    def _ended_early(self, member: _Member) -> None:
         """A process has ended before the run."""
-        while seat.pipe.poll():
+        while member.pipe.poll():
             with suppress(EOFError, OSError):
-                self._hear(seat, *seat.pipe.recv())
+                self._hear(member, *member.pipe.recv())
                 continue
             break
-        code, agent = seat.process.exitcode or 0, seat.placement.agent
+        code, agent = member.process.exitcode or 0, member.placement.agent
         if code >= 0:
-            raise LiveError(f"agent {agent}: {seat.said or ('it was told to stop' if code == 0 else 'it failed')}")
-        if seat.starts > _RESTARTS:
-            raise LiveError(f"agent {agent} died {seat.starts} times, the last time by signal {-code}")
-        warn("agent died and is started again", agent=agent, signal=-code, count=seat.starts)
+            raise LiveError(f"agent {agent}: {member.said or ('it was told to stop' if code == 0 else 'it failed')}")
+        if member.starts > _RESTARTS:
+            raise LiveError(f"agent {agent} died {member.starts} times, the last time by signal {-code}")
+        warn("agent died and is started again", agent=agent, signal=-code, count=member.starts)
         self._ready.discard(agent)
         self.restarts += 1
-        seat.pipe.close()
-        new = self._start(seat.placement)
-        new.starts, new.round = seat.starts + 1, seat.round
-        self._seats[agent] = new
+        member.pipe.close()
+        new = self._start(member.placement)
+        new.starts, new.round = member.starts + 1, member.round
+        self._members[agent] = new
 
     def _stop(self) -> None:
-        for seat in self._seats.values():
-            if seat.process.is_alive():
-                seat.process.terminate()
+        for member in self._members.values():
+            if member.process.is_alive():
+                member.process.terminate()
         deadline = time.monotonic() + _GRACE
-        for seat in self._seats.values():
-            seat.process.join(max(0.0, deadline - time.monotonic()))
-            if seat.process.is_alive():
-                seat.process.kill()
-                seat.process.join()
-            seat.pipe.close()
+        for member in self._members.values():
+            member.process.join(max(0.0, deadline - time.monotonic()))
+            if member.process.is_alive():
+                member.process.kill()
+                member.process.join()
+            member.pipe.close()
 
 
 def free_ports(count: int) -> list[int]:
@@ -204,7 +204,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def _agent_process(world: World, placement: Placement, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
-    """The life of an agent's process."""
+    """What an agent's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent sees to it
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
@@ -258,12 +258,12 @@ class _Parent:
         self._say("ready", None)
         return float(await self._words["start"])
 
-    def told(self, round: int) -> None:
+    def round_finished(self, round: int) -> None:
         self._say("round", round)
 
     def refused(self, peer: int | None, reason: str) -> None:
         self._say("refused", reason)
 
-    async def dismissed(self, agent: LiveAgent) -> None:
+    async def until_dismissed(self, agent: LiveAgent) -> None:
         self._say("done", None)
         await self._words["stop"]

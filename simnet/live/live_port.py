@@ -1,7 +1,6 @@
 """One agent's port in real time, under asyncio: the same agent program, over whatever carries its frames.
 
-The port keeps no promises of its own about crashes; it says in which order things happen, and its memory makes them
-last (`Memory`):
+The port decides in which order things happen. Its `Memory` makes them last, so that a crash takes nothing back:
 
     a frame comes in     remembered as delivered, then heard; its sender may forget it once it is safe
     a round's frames     noted as sent, all of the round remembered and made safe, and only then handed on
@@ -36,8 +35,8 @@ _BINDING = (events.PrivacySpent, events.SvtTested, events.ReleaseMade)
 _COMPANY = 3
 """A payload has at most so many parts: a model, what belongs to it entry by entry, and one number."""
 _MOST_COPIES = 8
-"""A frame comes again after a neighbour's restart; more copies than these are not put on the record, lest it grow
-without end."""
+"""A frame comes again after a neighbour's restart. More copies than these are refused, so that nobody can make the
+record grow without end."""
 
 
 class Memory(Protocol):
@@ -68,7 +67,7 @@ class Carrier(Protocol):
         ...
 
     def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
-        """Let them meet it."""
+        """Send the frames: each meets what its passage says."""
         ...
 
 
@@ -87,7 +86,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Numbering:
-    """Numbers of messages that both ends know without saying: a round has one for each neighbour of its sender."""
+    """Message numbers that both ends can compute: in each round a sender uses one per neighbour."""
 
     neighbours: Mapping[int, Sequence[int]]
 
@@ -105,9 +104,9 @@ class RepeatedRound:
     """what was noted of it before"""
     frames: Mapping[int, bytes]
     passages: Mapping[int, Passage]
-    """of those that have met no fate yet"""
+    """of those frames whose fate is not on the record yet"""
     later: list[tuple[int, bytes]] = field(default_factory=list)
-    """frames of others that came in after those had been made safe"""
+    """frames of neighbours that came in after the round's own had been made safe"""
 
 
 class LivePort:
@@ -157,7 +156,9 @@ class LivePort:
         if self._replay is not None and self._replay.noted:
             noted = self._replay.noted.popleft()
             if isinstance(noted, events.RoundTimeout) and type(noted) is not type(event) and self._replay.noted:
-                noted = self._replay.noted.popleft()  # what came in late is there at once the second time
+                noted = (
+                    self._replay.noted.popleft()
+                )  # what came too late the first time is there already the second time
             if type(noted) is not type(event) or (isinstance(event, _BINDING) and noted != event):
                 raise LiveError(
                     f"agent {self.agent} cannot repeat round {self._replay.round} as it was before the crash "
@@ -174,7 +175,7 @@ class LivePort:
         return alone(peer.propose(round))
 
     async def compute(self, gradients: int) -> None:
-        # The work itself was done just now, by the program, since it last waited; what is left of its time passes here.
+        # The program has done the work already, since it last waited. Only what is left of the time passes here.
         left = 0.0 if self._work_time is None else self._resumed + self._work_time(gradients) - self.now
         await asyncio.sleep(max(0.0, left))
         self._resumed = self.now

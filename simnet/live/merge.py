@@ -1,8 +1,8 @@
 """The agents' journals as one record: the same events in one order, evaluated, with messages numbered through.
 
 Events are ordered by time, then by agent. Agents of different machines have different clocks, so a message may seem to
-arrive before it is sent; its arrival, and all that its receiver did after it, then waits for the sending, and takes its
-time. No clock is needed for an order that causes keep.
+arrive before it is sent. Its arrival, and all that its receiver did after it, then waits for the sending and takes its
+time. So causes come before effects, whatever the clocks say.
 """
 
 from __future__ import annotations

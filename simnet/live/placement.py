@@ -51,7 +51,7 @@ class Supervisor(Protocol):
         """The Unix time at which the run begins; asked when all neighbours can be reached."""
         ...
 
-    def told(self, round: int) -> None:
+    def round_finished(self, round: int) -> None:
         """The agent has finished a round."""
         ...
 
@@ -59,7 +59,7 @@ class Supervisor(Protocol):
         """Something that came over the wire was not let in."""
         ...
 
-    async def dismissed(self, agent: LiveAgent) -> None:
+    async def until_dismissed(self, agent: LiveAgent) -> None:
         """Returns when an agent that has finished its last round may leave."""
         ...
 

@@ -30,7 +30,7 @@ def run(
     progress: Progress | None = None,
     watch: Callable[[Fleet], None] | None = None,
 ) -> Result:
-    """Run a scenario live on this machine's loopback, one process an agent.
+    """Run a scenario live on this machine's loopback, one process per agent.
 
     Args:
         scenario: what to run.

@@ -19,7 +19,7 @@ from itertools import islice
 from simnet.live.envelope import Envelope, Reason, Refused
 
 OVERHEAD = 128
-"""What an empty frame counts for: Python's objects around it take about this much."""
+"""Bytes that an empty frame counts for: Python's objects around it take about as much."""
 
 
 class PeerInbox:
@@ -47,7 +47,7 @@ class PeerInbox:
             self.incarnation, self.received, self.confirmed = incarnation, 0, 0
 
     def start(self, acknowledged: int) -> None:
-        """The peer has nothing left up to this number, whoever acknowledged it: there is no use in waiting for it."""
+        """The peer no longer keeps anything up to this number, so do not wait for it: an earlier process has had it."""
         self.received = max(self.received, acknowledged)
         self.confirmed = max(self.confirmed, acknowledged)
 
@@ -61,11 +61,11 @@ class PeerInbox:
             raise Refused(Reason.GAP, f"number {envelope.sequence} after {self.received}")
 
     def take(self, envelope: Envelope) -> None:
-        """Data that was judged has found its place."""
+        """Count data that was judged and handed over."""
         self.received = envelope.sequence
 
     def confirm(self, incarnation: int, sequence: int) -> bool:
-        """What is up to here is safe; whether that is news."""
+        """Everything up to here is safe; True if that was not known before."""
         if incarnation != self.incarnation or not self.confirmed < sequence <= self.received:
             return False
         self.confirmed = sequence
@@ -105,7 +105,7 @@ class PeerOutbox:
 
     @property
     def unheard(self) -> bool:
-        """Whether something was written on this connection that the peer has not said to have received."""
+        """Whether something was written on this connection that the peer has not yet reported as received."""
         return self._cursor > self._received
 
     def put(self, frame: bytes) -> list[bytes]:

@@ -1,8 +1,8 @@
-"""Those who dial this agent: let in one by one, each neighbour once, under its own name.
+"""The side that is dialled: it lets in neighbours, each once and under its own name, and nobody else.
 
 A caller is a stranger until TLS has seen its certificate and it has said hello, and has a few seconds for both. When
-too many are at it at once, the one that has taken longest is sent away: a neighbour needs milliseconds, so that a crowd
-of callers that say nothing cannot keep it out. A neighbour that calls again replaces its earlier connection, which may
+too many are at it at once, the one that has taken longest is sent away: a neighbour needs milliseconds, so a crowd of
+callers that say nothing cannot keep it out. A neighbour that calls again replaces its earlier connection, which may
 have died without a word.
 """
 

@@ -42,7 +42,7 @@ class OwnSupervisor:
         self._say("all neighbours are there; the first round begins")
         return time.time()
 
-    def told(self, round: int) -> None:
+    def round_finished(self, round: int) -> None:
         if round == self._rounds or round % max(1, self._rounds // 10) == 0:
             self._say(f"round {round} of {self._rounds}")
 
@@ -54,7 +54,7 @@ class OwnSupervisor:
             who = "somebody" if peer is None else f"agent {peer}"
             self._say(f"refused what {who} sent: {reason}" + (f", {count} times by now" if count > 1 else ""))
 
-    async def dismissed(self, agent: LiveAgent) -> None:
+    async def until_dismissed(self, agent: LiveAgent) -> None:
         self._say("finished; waiting for the neighbours")
         end = time.monotonic() + self._linger
         while time.monotonic() < end:

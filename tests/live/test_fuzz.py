@@ -204,7 +204,7 @@ class _Supervisor:
     async def epoch(self) -> float:
         return time.time()
 
-    def told(self, round: int) -> None:
+    def round_finished(self, round: int) -> None:
         self.begun.set()
 
     def refused(self, peer: int | None, reason: str) -> None:
@@ -212,7 +212,7 @@ class _Supervisor:
         if self.refusals.total() == self._much:
             self._enough.set()
 
-    async def dismissed(self, agent: LiveAgent) -> None:
+    async def until_dismissed(self, agent: LiveAgent) -> None:
         self.finished.set()
         async with asyncio.timeout(PATIENCE):
             await self._enough.wait()
