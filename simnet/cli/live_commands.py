@@ -12,6 +12,7 @@ from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, load
 
 if TYPE_CHECKING:
     from simnet.live.fleet import Fleet
+    from simnet.scenario import Scenario
 
 
 class _RunByDefault(TyperGroup):
@@ -80,9 +81,12 @@ def init(
     from simnet.errors import LiveError
     from simnet.live import certificates
 
-    if (agents is None) == (scenario is None):
+    if agents is not None and scenario is None:
+        count = agents
+    elif scenario is not None and agents is None:
+        count = _agents(load(scenario, None, None))
+    else:
         raise LiveError("give either --agents or --scenario: a deployment has a certificate for each agent")
-    count = agents if agents is not None else _agents(load(scenario, None, None) if scenario else None)
     hosts: dict[int, str] = {}
     for entry in host or []:
         agent, found, name = entry.partition("=")
@@ -93,7 +97,7 @@ def init(
     typer.echo(f"wrote {folder}: ca.pem for every host, agent-N.pem and agent-N.key for the host of agent N alone")
 
 
-def _agents(scenario: Any) -> int:
+def _agents(scenario: Scenario) -> int:
     from simnet.world import graph
 
     return graph(scenario).number_of_nodes()

@@ -39,7 +39,7 @@ class Placement:
     certificates: Path | None = None
     """where its certificate is; None speaks without TLS, on loopback only"""
     shim: bool = True
-    """whether messages and local work take the time, and the risk, that the scenario gives them"""
+    """whether messages and local work take the times, and meet the losses, that the scenario gives them"""
     own_noise: bool = False
     """whether noise comes from a secret of the agent's own, not from the scenario's seed, which everybody knows"""
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
 
@@ -18,7 +17,7 @@ from simnet.record.bus import Bus
 from simnet.record.folder import slug
 from simnet.scenario import Scenario
 from simnet.simulate import Progress, Result, keep
-from simnet.world import World, build
+from simnet.world import build
 
 
 def run(
@@ -35,7 +34,7 @@ def run(
     Args:
         scenario: what to run.
         out: where run folders go; None keeps everything in memory.
-        shim: whether messages and local work take the time, and the risk, that the scenario gives them.
+        shim: whether messages and local work take the times, and meet the losses, that the scenario gives them.
         tls: whether the agents speak mutual TLS, under an authority made for this run.
         progress: told after every round that all agents have finished.
         watch: given the fleet before it starts.
@@ -44,12 +43,13 @@ def run(
     world = build(scenario)
 
     def happen(bus: Bus) -> None:
-        with _scratch() as scratch:
-            keys = None
+        # The agents' states go when the run is over: what is worth keeping of them is in the record.
+        with tempfile.TemporaryDirectory(prefix="simnet-live-") as name:
+            folder, keys = Path(name), None
             if tls:
-                keys = scratch / "certificates"
+                keys = folder / "certificates"
                 certificates.init(keys, range(world.agents))
-            fleet = Fleet(world, scratch, f"{slug(scenario.name)}-{token_hex(8)}", keys, shim)
+            fleet = Fleet(world, folder, f"{slug(scenario.name)}-{token_hex(8)}", keys, shim)
             if watch is not None:
                 watch(fleet)
             fleet.run_all(progress)
@@ -60,7 +60,7 @@ def run(
 
 def merged(folders: list[Path], scenario: Scenario, out: str | Path | None = None) -> Result:
     """The journals of agents that ran anywhere as one run's record."""
-    world: World = build(scenario)
+    world = build(scenario)
     return keep(scenario, out, lambda bus: merge(world, folders, bus))
 
 
@@ -91,10 +91,3 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
     if shim and network.inbox.service:
         return "network.inbox.service: a live agent takes in what arrives as fast as it can; leave it out, or --no-shim"
     return None
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """A folder for the agents' states while they run; what is worth keeping of them becomes the record."""
-    with tempfile.TemporaryDirectory(prefix="simnet-live-") as name:
-        yield Path(name)
