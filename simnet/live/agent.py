@@ -16,10 +16,10 @@ from simnet.live import agent_folder as folder
 from simnet.live import certificates, checkpoint
 from simnet.live.channel import Channel
 from simnet.live.journal import Journal, RecordKind, Start, event_body, packed, read
-from simnet.live.live_port import Clock, LivePort, Numbering, RepeatedRound
+from simnet.live.live_port import Carrier, Clock, LivePort, Numbering, RepeatedRound
 from simnet.live.placement import Placement, Supervisor
 from simnet.live.recovery import JournalMemory, Past, recover
-from simnet.live.shim import Direct, Line, Shim, round_of
+from simnet.live.shim import Direct, Shim, round_of
 from simnet.network.wire import Passage
 from simnet.privacy.ledger import Charge
 from simnet.record import events
@@ -98,7 +98,7 @@ class LiveAgent:
         self._task = asyncio.current_task()
         self.failure: BaseException | None = None
         """What made the agent stop, if a timer raised it and not the program."""
-        self.line: Line
+        self.carrier: Carrier
 
     async def live(self, past: Past | None) -> None:
         """Begin, or go on; run to the last round; stay until dismissed."""
@@ -177,7 +177,7 @@ class LiveAgent:
             for _, event in past.events
             if isinstance(event, events.MessageLost | events.MessageOverflowed) and event.agent == me
         }
-        passages = self.line.recall(past.events)
+        passages = self.carrier.recall(past.events)
         open_ = {
             (round, peer): passage
             for (round, peer), passage in passages.items()
@@ -188,22 +188,22 @@ class LiveAgent:
             for raw in frames:
                 round = round_of(raw)
                 if (round, peer) in open_:
-                    self.line.launch(round, {peer: raw}, {peer: passages[round, peer]})
+                    self.carrier.launch(round, {peer: raw}, {peer: passages[round, peer]})
         for (round, peer), passage in open_.items():
             if round != now and (passage.fate != "delivered" or passage.corrupted):
-                self.line.launch(round, {peer: b""}, {peer: passage})
+                self.carrier.launch(round, {peer: b""}, {peer: passage})
         return {peer: passage for (round, peer), passage in open_.items() if round == now}
 
     def _equip(self, clock: Clock) -> None:
         """Set the clock, and what takes frames to the channel."""
         self._clock = clock
         if not self._placement.shim:
-            self.line = Direct(self.channel.send)
+            self.carrier = Direct(self.channel.send)
             return
         me, scenario = self._placement.agent, self._world.scenario
         links = wiring.links(scenario, self._world.graph)[me]
         shared = scenario.network.medium == "shared"
-        self.line = Shim(
+        self.carrier = Shim(
             me, links, clock, self._numbering, self._note, self.channel.send, self._fail, shared_medium=shared
         )
 
@@ -214,7 +214,7 @@ class LiveAgent:
             self.neighbourhood,
             self._writer,
             self.memory,
-            self.line,
+            self.carrier,
             self._numbering,
             self._world.scenario.rounds,
             self._world.learning.features,
@@ -238,7 +238,7 @@ class LiveAgent:
         return {"objective": self._world.training[me], "plan": self._world.budgeting.plans[me]}
 
     def _checkpoint(self) -> bytes:
-        pending, waiting = self.channel.pending, self.line.waiting
+        pending, waiting = self.channel.pending, self.carrier.waiting
         unsent = {peer: pending.get(peer, ()) + waiting.get(peer, ()) for peer in self.neighbourhood.peers}
         return checkpoint.save(self._objects() | {"unsent": unsent}, self._fixed())
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -68,6 +68,15 @@ class Carrier(Protocol):
 
     def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
         """Send the frames: each meets what its passage says."""
+        ...
+
+    def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
+        """Come to the state after these events; the passages of the messages among them, by round and neighbour."""
+        ...
+
+    @property
+    def waiting(self) -> dict[int, tuple[bytes, ...]]:
+        """Frames that have not left yet, by neighbour."""
         ...
 
 

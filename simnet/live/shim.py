@@ -11,9 +11,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 from itertools import groupby
-from typing import Protocol
 
-from simnet.live.live_port import Carrier, Clock, Numbering
+from simnet.live.live_port import Clock, Numbering
 from simnet.network.frame import HEADER_BYTES, decode
 from simnet.network.link import Link
 from simnet.network.wire import Passage
@@ -21,19 +20,6 @@ from simnet.record import events
 
 Note = Callable[[events.Event], None]
 Send = Callable[[int, bytes], None]
-
-
-class Line(Carrier, Protocol):
-    """What takes frames to the channel, and what checkpoints and restarts need of it."""
-
-    def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
-        """Come to the state after these events; the passages of the messages among them, by round and neighbour."""
-        ...
-
-    @property
-    def waiting(self) -> dict[int, tuple[bytes, ...]]:
-        """Frames that have not been handed to the channel."""
-        ...
 
 
 class Direct:

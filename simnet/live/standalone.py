@@ -59,7 +59,7 @@ class OwnSupervisor:
         end = time.monotonic() + self._linger
         while time.monotonic() < end:
             agent.memory.save()
-            nothing_left = not any(agent.line.waiting.values()) and not any(agent.channel.pending.values())
+            nothing_left = not any(agent.carrier.waiting.values()) and not any(agent.channel.pending.values())
             if nothing_left and agent.neighbourhood.missing(self._rounds) == 0:
                 return
             await asyncio.sleep(_PAUSE)
