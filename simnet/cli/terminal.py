@@ -42,7 +42,7 @@ def show(*renderables: RenderableType) -> None:
         out.print(renderable)
 
 
-def show_json(value: Any) -> None:
+def show_json(value: object) -> None:
     """Print JSON and nothing else."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 

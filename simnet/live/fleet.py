@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -139,7 +138,7 @@ class Fleet:
             elif not member.process.is_alive():
                 self._ended_early(member)
 
-    def _hear(self, member: _Member, word: str, value: Any) -> None:
+    def _hear(self, member: _Member, word: str, value: int | str | None) -> None:
         agent = member.placement.agent
         if word == "ready":
             self._ready.add(agent)
@@ -150,13 +149,14 @@ class Fleet:
             elif self._epoch is not None:
                 member.pipe.send(("start", self._epoch))
         elif word == "round":
+            assert isinstance(value, int)
             member.round = value
         elif word == "refused":
-            self.refusals[value] += 1
+            self.refusals[str(value)] += 1
         elif word == "done":
             member.done = True
         else:
-            member.said = value
+            member.said = str(value)
 
     def _ended_early(self, member: _Member) -> None:
         """A process has ended before the run."""
@@ -236,7 +236,7 @@ class _Parent:
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
-        self._words: dict[str, asyncio.Future[Any]] = {
+        self._words: dict[str, asyncio.Future[float | None]] = {
             word: asyncio.get_running_loop().create_future() for word in ("start", "stop")
         }
         asyncio.get_running_loop().add_reader(pipe.fileno(), self._read)
@@ -256,7 +256,9 @@ class _Parent:
 
     async def epoch(self) -> float:
         self._say("ready", None)
-        return float(await self._words["start"])
+        epoch = await self._words["start"]
+        assert epoch is not None
+        return epoch
 
     def round_finished(self, round: int) -> None:
         self._say("round", round)

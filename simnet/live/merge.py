@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -67,7 +66,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
     now = 0.0
     bus.emit(now, first_event(world))
     for now, found in in_order(streams):
-        event: Any = found
+        event = found
         if isinstance(event, _MESSAGES):
             sender = event.peer if isinstance(event, _ARRIVALS) else event.agent
             number = numbers.setdefault((sender, event.message), len(numbers) + 1)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -79,7 +78,7 @@ def run(scenario: Scenario, placement: Placement, *, linger: float, say: Callabl
         return asyncio.run(_until_stopped(serve(world, placement, OwnSupervisor(scenario.rounds, linger, say))))
 
 
-async def _until_stopped(life: Coroutine[Any, Any, None]) -> bool:
+async def _until_stopped(life: Coroutine[object, object, None]) -> bool:
     task = asyncio.create_task(life)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
