@@ -11,8 +11,6 @@ from simnet.errors import ScenarioError
 from simnet.live import certificates
 from simnet.live.fleet import Fleet
 from simnet.live.merge import merge
-from simnet.methods.dp_admm import DpAdmm
-from simnet.methods.pdml import Pdml
 from simnet.record.bus import Bus
 from simnet.record.folder import slug
 from simnet.scenario import Scenario
@@ -71,7 +69,7 @@ def check(scenario: Scenario, *, shim: bool) -> None:
 
 
 def _misfit(scenario: Scenario, shim: bool) -> str | None:
-    network, method = scenario.network, scenario.algorithm
+    network = scenario.network
     if network.pacing.kind == "ideal":
         return (
             "network.pacing.kind = 'ideal': no real agent knows that all the others have finished a round; "
@@ -79,10 +77,8 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
         )
     if scenario.fault:
         return "fault: live agents break for real; leave the faults out, and kill a process to see one"
-    if isinstance(method, Pdml):
-        return "algorithm.name = 'pdml': its users report over lines that are only simulated, there are no live users"
-    if isinstance(method, DpAdmm) and method.hub == "trusted":
-        return "algorithm.hub = 'trusted': the leaves' upload of rows is only simulated; an untrusted hub can be live"
+    if reason := scenario.algorithm.misfit_of_live():
+        return reason
     if shim and network.transport.kind == "reliable":
         return (
             "network.transport.kind = 'reliable': the shim sends each message once, and TCP repeats on its own; "

@@ -76,6 +76,11 @@ class DpAdmm(Method):
             return f"fault: {self.name} cannot begin again without its state; keep it"
         return None
 
+    def misfit_of_live(self) -> str | None:
+        if self.hub == "untrusted":
+            return None
+        return "algorithm.hub = 'trusted': the leaves' upload of rows is only simulated; an untrusted hub can be live"
+
 
 class DpAccAdmm(DpAdmm):
     """DP-AccADMM: DP-ADMM with Nesterov's steps on the model and the dual."""

@@ -56,6 +56,10 @@ class Method(Part):
                     return f"algorithm.{field}: with privacy.calibration = 'none' there is no noise"
         return None
 
+    def misfit_of_live(self) -> str | None:
+        """Why its agents cannot be processes of their own, as `field: why not`; None if they can."""
+        return None
+
 
 class Setting(Protocol):
     """What a method needs to know of the scenario around it."""

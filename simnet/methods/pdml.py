@@ -55,6 +55,9 @@ class Pdml(Decentralised):
             return reason
         return None if self.loss == "logistic" else "algorithm.loss: pdml's unbiased loss is convex for logistic only"
 
+    def misfit_of_live(self) -> str | None:
+        return "algorithm.name = 'pdml': its users report over lines that are only simulated, there are no live users"
+
 
 class PdmlPeer(AdmmPeer):
     """A server in phase 2; `tilt` is (1/n) η_i."""
