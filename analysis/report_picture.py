@@ -14,7 +14,7 @@ from pathlib import Path
 
 from analysis.browser import CHROMIUM, browser
 from simnet import Scenario, run
-from simnet.report.write import report
+from simnet.report import report
 
 WIDTH, HEIGHT = 1200, 1790
 

@@ -67,9 +67,9 @@ def run(name: str, out: Path, workers: int | None) -> int:
         print(f"{name}: {source} is left out, there is no such file here or in SIMNET_DATA")
     if any(table.get("data") in ([], {"source": []}) for table in (content.get("grid", {}), *content.get("zip", []))):
         return 0
-    agenda = studies.agenda(Study.of(content, folder=STUDIES), out)
-    print(f"{name}: {len(agenda.todo)} of {len(agenda.runs)} runs to do", flush=True)
-    failures = studies.sweep(agenda, studies.executor(workers)).failures
+    plan = studies.plan_sweep(Study.of(content, folder=STUDIES), out)
+    print(f"{name}: {len(plan.todo)} of {len(plan.runs)} runs to do", flush=True)
+    failures = studies.sweep(plan, studies.executor(workers)).failures
     for row in failures.to_dicts():
         print(f"{name}: a run failed: {row['error']}")
     return failures.height

@@ -21,27 +21,27 @@ def sweep(
     verbose: Verbose = False,
 ) -> None:
     """Do all runs of a study that are not done yet. Exit code 1 if some failed."""
+    from simnet.cli.study_tables import means_table, plan_json, plan_table, say_failures, sweep_json
     from simnet.cli.terminal import progress, show, show_json
     from simnet.study import sweep as studies
-    from simnet.study.tables import agenda_json, agenda_table, means_table, say_failures, sweep_json
 
     execute = studies.executor(workers, cluster)
-    agenda = studies.agenda(studies.read(file), out)
+    plan = studies.plan_sweep(studies.read(file), out)
     if dry_run:
-        show_json(agenda_json(agenda)) if json else show(agenda_table(agenda))
+        show_json(plan_json(plan)) if json else show(plan_table(plan))
         return
     try:
-        with progress(agenda.study.name, quiet=json or verbose, rate="runs/s") as tell:
-            result = studies.sweep(agenda, execute, tell)
+        with progress(plan.study.name, quiet=json or verbose, rate="runs/s") as tell:
+            result = studies.sweep(plan, execute, tell)
     except Interrupted as interrupted:
         interrupted.kept = "finished runs are kept, and the same command goes on"
         raise
     if json:
-        show_json(sweep_json(agenda, result))
+        show_json(sweep_json(plan, result))
     else:
         show(means_table(result))
         say_failures(result)
-        typer.echo(f"{len(agenda.todo)} of {len(agenda.runs)} runs were done now; study's folder: {result.folder}")
+        typer.echo(f"{len(plan.todo)} of {len(plan.runs)} runs were done now; study's folder: {result.folder}")
     raise typer.Exit(1 if result.failures.height else 0)
 
 
@@ -52,9 +52,9 @@ def query(
     json: Json = False,
 ) -> None:
     """Ask stored studies: tables `runs` and `rounds`, columns as in summary.json and rounds.csv."""
+    from simnet.cli.study_tables import answer_table
     from simnet.cli.terminal import show, show_json
-    from simnet.study.query import query as ask
-    from simnet.study.tables import answer_table
+    from simnet.study.results import query as ask
 
     answer = ask(sql, place)
     if json:

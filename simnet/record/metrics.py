@@ -66,8 +66,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self.kinds = frozenset(_HANDLERS)
-        self._start: events.RunStarted | None = None
-        self._end: events.RunFinished | None = None
+        self.start: events.RunStarted | None = None
+        self.end: events.RunFinished | None = None
         self._degrees: Counter[int] = Counter()
         self.tally = Tally()
         self._add = self.tally.add
@@ -87,7 +87,7 @@ class Metrics:
             handler(self, event)
 
     def _started(self, event: events.RunStarted) -> None:
-        self._start = event
+        self.start = event
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
         self.tally.open(len(event.rows))
         self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
@@ -145,16 +145,21 @@ class Metrics:
         )
 
     def _finished(self, event: events.RunFinished) -> None:
-        self._end = event
+        self.end = event
+
+    @property
+    def staleness(self) -> Counter[int]:
+        """How many of the values used were how many rounds old."""
+        return sum(self.tally.ages.values(), start=self._staleness)
 
     @property
     def agents(self) -> list[Row]:
         """A row an agent: what it sent, how stale its view was, how good its model became, what it spent."""
         errors = (self._accuracy and self._accuracy.agent_test_error) or []
         losses = (self._accuracy and self._accuracy.agent_train_loss) or []
-        finished = self._end.rounds if self._end else []
+        finished = self.end.rounds if self.end else []
         rows = []
-        for agent, held in enumerate(self._start.rows if self._start else ()):
+        for agent, held in enumerate(self.start.rows if self.start else ()):
             row: Row = {"agent": agent, "rows": held, "degree": self._degrees[agent]}
             row |= {name: self.tally.of(agent, name) for name in (*COUNTS, "releases")}
             used = self.tally.of(agent, "values_used")
@@ -176,18 +181,18 @@ class Metrics:
 
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
         """summary.json; `wall` is the only number that does not come from the events."""
-        assert self._start is not None
-        scenario = self._start.scenario
+        assert self.start is not None
+        scenario = self.start.scenario
         privacy = self._privacy.network()
         return {
             "scenario": scenario["name"],
             "digest": digest,
             "algorithm": scenario["algorithm"]["name"],
             "seed": scenario["seed"],
-            "agents": len(self._start.rows),
-            "edges": len(self._start.edges),
+            "agents": len(self.start.rows),
+            "edges": len(self.start.edges),
             "rounds": scenario["rounds"],
-            "last_rounds": self._end.rounds if self._end else [],
+            "last_rounds": self.end.rounds if self.end else [],
             "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
             "privacy": {
                 "epsilon": scenario["privacy"]["epsilon"],
@@ -198,7 +203,7 @@ class Metrics:
                 "releases_max": self.tally.most("releases"),
             },
             "communication": self.tally.communication(),
-            "staleness": _staleness(sum(self.tally.ages.values(), start=self._staleness)),
+            "staleness": _staleness(self.staleness),
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
         } | self._cost(scenario)
 

@@ -1,29 +1,37 @@
 """Everything that the page of a run tells, from one pass over its log.
 
-The tables are those of `Metrics`, recomputed from the events; what the tables do not hold (links, time series of fates,
-charges, the replay) is counted beside them by subscribers of the same stream. The log is checked on the way: schema,
-order, seals, and the laws that every run obeys.
+The tables are those of `Metrics`, recomputed from the events. Other subscribers of the same stream count what the
+tables do not hold: what each link carried, when messages met their fates, every charge to a privacy ledger, and what
+the page plays back. The log is checked on the way: schema, order, seals, and the laws that every run obeys.
 """
 
 from __future__ import annotations
 
 import json
+from array import array
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from simnet.errors import LogError, SimnetError
+from simnet.privacy.mechanisms import mechanism
 from simnet.record import events
+from simnet.record.events import FATES
 from simnet.record.folder import find_log, load_summary
 from simnet.record.laws import Laws
 from simnet.record.log import read
-from simnet.record.metrics import Metrics, Row
+from simnet.record.metrics import Metrics, PrivacyMeter, Row
 from simnet.record.thinning import refuse_thinned
-from simnet.report.charges import Charges
-from simnet.report.flow import Flow
-from simnet.report.link_counts import LinkCounts
-from simnet.report.tape import Tape
+from simnet.report.playback import Playback
+
+_INTERVALS = 60
+_PRICED = 20_000
+"""Charges that are priced one by one; nobody reads a page that lists more."""
+_LINK_COUNTS = ("messages", *FATES.values(), "retransmissions", "wire_bytes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +45,9 @@ class RunFacts:
     staleness: dict[int, int]
     """how many values were used at each staleness"""
     links: LinkCounts
-    flow: Flow
+    flow: MessageFlow
     charges: Charges
-    tape: Tape
+    playback: Playback
     environment: dict[str, Any] | None
     """None when the log comes without its folder"""
 
@@ -47,8 +55,8 @@ class RunFacts:
 def read_run(path: Path) -> RunFacts:
     """The facts of a run folder or of an event log. LogError, in one sentence, unless the log is whole and lawful."""
     log = find_log(path)
-    laws, metrics, watch = Laws(), Metrics(), _Watch()
-    links, flow, charges, tape = LinkCounts(), Flow(), Charges(), Tape()
+    laws, metrics = Laws(), Metrics()
+    links, flow, charges, playback = LinkCounts(), MessageFlow(), Charges(), Playback()
     for seq, t, event in read(log):
         laws(seq, t, event)
         if found := laws.finish():
@@ -56,49 +64,38 @@ def read_run(path: Path) -> RunFacts:
         if isinstance(event, events.RunStarted):
             refuse_thinned(event)
         try:
-            for subscriber in (metrics, watch, links, flow, charges, tape):
+            for subscriber in (metrics, links, flow, charges, playback):
                 subscriber(seq, t, event)
         except (LookupError, TypeError, SimnetError) as error:
             raise LogError(f"{log}: event {seq}, {event.kind}: no figures can be computed from it ({error})") from None
-    assert watch.start is not None  # `read` checked that there is a first line, and a last one
-    try:
-        summary = metrics.summary(watch.digest, None)
-    except (LookupError, TypeError, ValueError) as error:
-        raise LogError(f"{log}: the log gives no summary: its scenario lacks something ({error!r})") from None
-    told = _told(path, watch.digest) if Path(path).is_dir() else {}
-    summary["time"]["wall"] = told.get("time", {}).get("wall")
+    assert metrics.start is not None  # `read` checked that there is a first line,
+    assert metrics.end is not None  # and a last one
     return RunFacts(
-        start=watch.start,
-        summary=summary,
+        start=metrics.start,
+        summary=_summary(path, log, metrics, metrics.end.digest),
         rounds=metrics.rounds,
         agents=metrics.agents,
-        staleness=dict(sorted(watch.staleness.items())),
+        staleness=dict(sorted(metrics.staleness.items())),
         links=links,
         flow=flow,
         charges=charges,
-        tape=tape,
+        playback=playback,
         environment=_environment(log.with_name("environment.json")),
     )
 
 
-class _Watch:
-    """The ends of the stream, and how stale the values in between were."""
-
-    def __init__(self) -> None:
-        self.start: events.RunStarted | None = None
-        self.digest = ""
-        self.staleness: Counter[int] = Counter()
-
-    def __call__(self, _seq: int, _t: float, event: events.Event) -> None:
-        if isinstance(event, events.ValueUsed):
-            self.staleness[event.staleness] += 1
-        elif isinstance(event, events.RunStarted):
-            self.start = event
-        elif isinstance(event, events.RunFinished):
-            self.digest = event.digest
+def _summary(path: Path, log: Path, metrics: Metrics, digest: str) -> dict[str, Any]:
+    """The summary that the log gives; a run folder also knows how long the computing took."""
+    try:
+        summary = metrics.summary(digest, None)
+    except (LookupError, TypeError, ValueError) as error:
+        raise LogError(f"{log}: the log gives no summary: its scenario lacks something ({error!r})") from None
+    stored = _stored_summary(path, digest) if Path(path).is_dir() else {}
+    summary["time"]["wall"] = stored.get("time", {}).get("wall")
+    return summary
 
 
-def _told(folder: Path, digest: str) -> dict[str, Any]:
+def _stored_summary(folder: Path, digest: str) -> dict[str, Any]:
     summary = load_summary(folder)
     if summary.get("digest") != digest:
         raise LogError(f"{folder}: summary.json speaks of another run than the log: its digest is not {digest[:12]}")
@@ -115,3 +112,192 @@ def _environment(path: Path) -> dict[str, Any] | None:
     except ValueError:
         raise LogError(f"{path} is not JSON") from None
     return found if isinstance(found, dict) else None
+
+
+class LinkCounts:
+    """A subscriber that counts messages, their fates and bytes by link."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[int, int], Row] = {}
+
+    def __call__(self, _seq: int, _t: float, event: events.Event) -> None:
+        kind = type(event)
+        if kind in FATES:
+            self._row(event)[FATES[kind]] += 1
+        elif isinstance(event, events.MessageSent):
+            row = self._row(event)
+            row["messages"] += 1
+            row["wire_bytes"] += event.wire_bytes
+        elif isinstance(event, events.MessageRetransmitted):
+            row = self._row(event)
+            row["retransmissions"] += 1
+            row["wire_bytes"] += event.wire_bytes
+        elif isinstance(event, events.RunStarted):
+            self._rows = {(a, b): {"a": a, "b": b} | dict.fromkeys(_LINK_COUNTS, 0) for a, b in event.edges}
+
+    def _row(self, event: Any) -> Row:
+        a, b = event.agent, event.peer
+        return self._rows[(a, b) if a < b else (b, a)]
+
+    @property
+    def rows(self) -> list[Row]:
+        """A row a link, in the order of `run.started`; `failed_share` is of the messages that met a fate."""
+        return [row | {"failed_share": _failed_share(row)} for row in self._rows.values()]
+
+
+def _failed_share(row: Row) -> float:
+    failed = row["lost"] + row["overflowed"] + row["unreachable"]
+    met = failed + row["delivered"]
+    return failed / met if met else 0.0
+
+
+class MessageFlow:
+    """A subscriber that notes the times of messages; rows that travel before the first round are counted apart."""
+
+    def __init__(self) -> None:
+        self._sent = array("d")
+        self._met = {fate: array("d") for fate in FATES.values()}
+        self.reports = 0
+        self.end = 0.0
+
+    def __call__(self, _seq: int, t: float, event: events.Event) -> None:
+        self.end = t
+        if isinstance(event, events.MessageSent):
+            self._sent.append(t)
+        elif (fate := FATES.get(type(event))) is not None:
+            self._met[fate].append(t)
+        elif isinstance(event, events.ReportsGathered):
+            self.reports += event.messages
+
+    def intervals(self, count: int = _INTERVALS) -> dict[str, Any]:
+        """Edges of the intervals, messages of each fate in each, and the most that were under way at once in each.
+
+        An event at an edge belongs to the interval that it ends, so that what happens in the last instant counts.
+        A run that takes no time has one interval.
+        """
+        edges = np.linspace(0.0, self.end, count + 1) if self.end > 0.0 else np.zeros(2)
+        met = {fate: _counts(times, edges) for fate, times in self._met.items()}
+        return {"edges": edges.tolist(), "under_way": self._under_way(edges).tolist()} | {
+            fate: counts.tolist() for fate, counts in met.items()
+        }
+
+    def _under_way(self, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """The most messages at once in each interval: queued at their sender, or on the line."""
+        met = np.concatenate([_times(times) for times in self._met.values()])
+        times = np.concatenate([_times(self._sent), met])
+        steps = np.concatenate([np.ones(len(self._sent), np.int64), -np.ones(len(met), np.int64)])
+        # Of what happens in one instant, fates come first: a message that meets its own at once is never under way.
+        order = np.lexsort((steps, times))
+        level, places = np.cumsum(steps[order]), _places(times[order], edges)
+        most = np.zeros(len(edges) - 1, np.int64)
+        np.maximum.at(most, places, level)
+        # What an interval begins with was there in it too.
+        started = np.concatenate([np.zeros(1, np.int64), level])[np.searchsorted(places, np.arange(len(most)))]
+        return np.asarray(np.maximum(most, started), dtype=np.int64)
+
+
+def _counts(times: array[float], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    return np.bincount(_places(_times(times), edges), minlength=len(edges) - 1)
+
+
+def _places(times: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    return np.asarray(np.searchsorted(edges[1:], times, side="left"), dtype=np.int64)
+
+
+def _times(times: array[float]) -> npt.NDArray[np.float64]:
+    return np.frombuffer(times) if times else np.empty(0)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    mechanism: str
+    parameters: tuple[tuple[str, float], ...]
+    spent_on: str
+
+
+class Charges:
+    """A subscriber that keeps the ledgers."""
+
+    def __init__(self, priced: int = _PRICED) -> None:
+        self._priced = priced
+        self._meter = PrivacyMeter(0.5, 0)
+        self._kinds: dict[_Kind, list[tuple[int, int, int]]] = {}
+        self._agents = 0
+        self._made: Counter[int] = Counter()
+        self.count = 0
+        self.entries: list[Row] = []
+        """A row a charge, with the agent's claimed and proven ε after it; the first ones only if there are many."""
+
+    def __call__(self, _seq: int, _t: float, event: events.Event) -> None:
+        if isinstance(event, events.RunStarted):
+            self._agents = len(event.rows)
+            self._meter = PrivacyMeter(event.scenario["privacy"]["delta"], self._agents)
+        elif isinstance(event, events.PrivacySpent):
+            self._spent(event)
+
+    def _spent(self, event: events.PrivacySpent) -> None:
+        self._meter.spend(event)
+        self.count += 1
+        self._made[event.agent] += 1
+        kind = _Kind(event.mechanism, tuple(sorted(event.parameters.items())), event.spent_on)
+        self._kinds.setdefault(kind, []).append((event.agent, event.round, event.times))
+        if self.count <= self._priced:
+            spent = self._meter.agent(event.agent)
+            self.entries.append(
+                {
+                    "round": event.round,
+                    "agent": event.agent,
+                    "spent_on": event.spent_on,
+                    "mechanism": event.mechanism,
+                    "times": event.times,
+                    "claimed_epsilon": spent.claimed_epsilon,
+                    "proven_epsilon": spent.proven_epsilon,
+                }
+            )
+
+    @property
+    def kinds(self) -> list[Row]:
+        """A row a mechanism with its numbers: who paid for it, in which rounds, how often, and by which theorem."""
+        return [
+            {
+                "mechanism": kind.mechanism,
+                "spent_on": kind.spent_on,
+                "agents": _listed({agent for agent, _, _ in uses}),
+                "rounds": _listed({round for _, round, _ in uses}),
+                "charges": len(uses),
+                "times": sum(times for _, _, times in uses),
+                "parameters": ", ".join(f"{name} = {value:.4g}" for name, value in kind.parameters),
+                "theorem": mechanism(kind.mechanism, dict(kind.parameters)).theorem,
+            }
+            for kind, uses in self._kinds.items()
+        ]
+
+    @property
+    def accounts(self) -> list[Row]:
+        """A row an agent: what it spent in all, and on which theorems that rests."""
+        accounts = [self._meter.agent(agent) for agent in range(self._agents)]
+        return [
+            {
+                "agent": agent,
+                "charges": self._made[agent],
+                "claimed_epsilon": spent.claimed_epsilon,
+                "proven_epsilon": spent.proven_epsilon,
+                "basis": spent.basis,
+            }
+            for agent, spent in enumerate(accounts)
+        ]
+
+
+def _listed(numbers: set[int]) -> str:
+    """Numbers for people: runs of them as a range.
+
+    >>> _listed({1, 2, 3, 7})
+    '1–3, 7'
+    """
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(f"{a}–{b}" if b > a else str(a) for a, b in spans)

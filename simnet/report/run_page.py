@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from string import Template
 from typing import Any
 
+import networkx as nx
+import numpy as np
 import tomli_w
 
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
-from simnet.report.figures import bytes_of, count, figure, percent, seconds
-from simnet.report.layout import layout
-from simnet.report.page import asset, cards, columns, facts, page
+from simnet.report.page import asset, bytes_of, cards, columns, count, facts, figure, page, percent, seconds
 from simnet.report.palette import colours
 from simnet.report.run_facts import RunFacts
 
@@ -22,6 +22,10 @@ _LINKS = 4_000
 """Links that a drawing shows; beyond, those with the most messages."""
 _ROUNDS = 2_000
 """Points of a curve; a screen shows no more."""
+_EXACT = 60
+"""Up to here distances on the page can follow distances in the graph exactly; beyond, springs are cheaper."""
+_DRAWN = 2_000
+"""Beyond, no drawing shows anything but its outline."""
 
 
 def run_page(run: RunFacts) -> str:
@@ -70,7 +74,7 @@ def _data(run: RunFacts, toml: str) -> dict[str, Any]:
         "charges_in_all": run.charges.count,
         "kinds": columns(run.charges.kinds),
         "accounts": columns(run.charges.accounts),
-        "tape": run.tape.columns(),
+        "tape": run.playback.columns(),
         "toml": toml,
     }
 
@@ -158,3 +162,21 @@ def _without_none(value: Any) -> Any:
 def _thinned(rows: Sequence[Row]) -> Sequence[Row]:
     step = -(-len(rows) // _ROUNDS)
     return rows if step <= 1 else [*rows[:-1:step], rows[-1]]
+
+
+def layout(agents: int, edges: Sequence[tuple[int, int]], seed: int) -> list[tuple[float, float]]:
+    """A place in the unit square for every agent, the same for the same graph and seed."""
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(range(agents))
+    graph.add_edges_from(edges)
+    if agents > _DRAWN or len(edges) == agents * (agents - 1) // 2:
+        found = nx.circular_layout(graph)
+    elif agents <= _EXACT and nx.is_connected(graph):
+        found = nx.kamada_kawai_layout(graph)
+    else:
+        found = nx.spring_layout(graph, seed=seed % 2**32, iterations=100)
+    places = np.array([found[agent] for agent in range(agents)])
+    low, high = places.min(axis=0), places.max(axis=0)
+    span = np.where(high - low > 1e-9, high - low, 1.0)
+    middle = np.where(high - low > 1e-9, 0.0, 0.5)
+    return [(round(float(x), 4), round(float(y), 4)) for x, y in (places - low) / span + middle]

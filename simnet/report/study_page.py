@@ -9,11 +9,10 @@ from typing import Any
 
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
-from simnet.report.figures import bytes_of, count, percent
-from simnet.report.page import asset, cards, page
+from simnet.report.page import asset, bytes_of, cards, count, page, percent
 from simnet.report.palette import METHODS, ON_DARK
 from simnet.report.study_facts import FIGURES, StudyFacts
-from simnet.study.tables import labels
+from simnet.study.results import labels
 
 _SCRIPTS = ("format.js", "chart.js", "scatter.js", "table.js", "study.js")
 _ACCENT = ("#0072B2", "#4BA3DD")

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from simnet.study.spec import Study
 
 
+PLAN = "study.json"
+"""The file by which a study's folder is known."""
+
+
 class _Callable(ModuleType):
     def __call__(
         self,

@@ -11,8 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from simnet.errors import SimnetError
-from simnet.study.job import Job, Record, failed, perform
-from simnet.study.pool import deaf_to_interrupts
+from simnet.study.pool import Job, Record, deaf_to_interrupts, failed, perform
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -26,7 +25,7 @@ _AS_THE_POOL = {
     "distributed.admin.tick.interval": "2s",
     "distributed.admin.system-monitor.interval": "10s",
 }
-_NEEDED_BY_WORKERS = ["simnet.simulate", "simnet.study.job", "distributed.nanny"]
+_NEEDED_BY_WORKERS = ["simnet.simulate", "simnet.study.pool", "distributed.nanny"]
 
 
 def execute(jobs: Sequence[Job], address: str, workers: int) -> Generator[Record, None, None]:

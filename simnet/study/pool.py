@@ -1,4 +1,6 @@
-"""Worker processes of this machine, one run at a time each.
+"""The runs of a study in worker processes of this machine, one run at a time each.
+
+Wherever a run is done, here or on a cluster, a job goes in, a record comes out, and nothing is raised.
 
 The standard library's pool gives up as a whole when one worker dies, and its workers outlive a parent that is killed.
 Here a worker that dies costs its own run only, and a worker whose parent is gone reads the end of its pipe and stops.
@@ -12,16 +14,71 @@ import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext
+from typing import Any
 
 from simnet.diagnostics import tell, warn
 from simnet.errors import SimnetError
-from simnet.study.job import Job, Record, failed, perform
+from simnet.scenario import Scenario
+from simnet.study.keys import code_version
 
 _READY = "ready"
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker needs to know."""
+
+    key: str
+    code: str
+    scenario: Scenario
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is kept of a run: its summary and its rounds, or the sentence that says why there are none.
+
+    A run that simnet itself refused is final: the same scenario is refused again. Any other failure may be the
+    machine's, so the run is tried again when the study goes on.
+    """
+
+    key: str
+    code: str
+    scenario: dict[str, Any]
+    seed: int
+    error: str | None = None
+    final: bool = True
+    summary: dict[str, Any] | None = None
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+
+
+def perform(job: Job) -> Record:
+    """Run a job."""
+    from threadpoolctl import threadpool_limits
+
+    from simnet.simulate import run
+
+    if job.code != code_version():
+        return failed(job, "the worker has another version of simnet than the study was planned with")
+    try:
+        with threadpool_limits(1):
+            result = run(job.scenario)
+    except SimnetError as error:
+        return failed(job, str(error), final=True)
+    except Exception as error:
+        return failed(job, " ".join(f"{type(error).__name__}: {error}".split()))
+    return Record(
+        job.key, job.code, job.scenario.resolved(), job.scenario.seed, summary=result.summary, rounds=result.rounds
+    )
+
+
+def failed(job: Job, error: str, *, final: bool = False) -> Record:
+    """The record of a run that gave nothing."""
+    return Record(job.key, job.code, job.scenario.resolved(), job.scenario.seed, error=error, final=final)
 
 
 def cores() -> int:

@@ -1,4 +1,4 @@
-"""What a study found, as data frames."""
+"""What a study found: data frames, curves, and answers to questions in SQL."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simnet.study import aggregate, reach
-from simnet.study.frames import assembled, plan_frame
+import numpy as np
+
+from simnet.errors import SimnetError
+from simnet.record.formats import table_html
+from simnet.study import PLAN, aggregate
+from simnet.study.frames import assembled, plan_frame, stacked
 from simnet.study.store import Store
 
 if TYPE_CHECKING:
@@ -75,20 +79,77 @@ class StudyResult:
 
     def reaching(self, target: float, cost: str = "wire_bytes", *, by: Sequence[str] | None = None) -> pl.DataFrame:
         """What it costs until the test error is at most `target`; a run that never gets there is censored."""
-        return reach.costs(self.rounds, self._by(by), target, cost)
+        return aggregate.costs(self.rounds, self._by(by), target, cost)
 
     def plot(self, x: str = "wire_bytes", y: str = "test_error", *, by: Sequence[str] | None = None) -> Figure:
         """Mean of `y` against mean of `x`, round by round, a line a setting, with the confidence band of `y`."""
-        from simnet.study.plots import curves
-
-        return curves(self.rounds, self._by(by), x, y)
+        return _curves(self.rounds, self._by(by), x, y)
 
     def _by(self, by: Sequence[str] | None) -> list[str]:
         return list(self.fields if by is None else by)
 
     def _repr_html_(self) -> str:
-        from simnet.record.formats import table_html
-
         counts = f"{self.runs.height} of {self.planned.height} runs, {self.failures.height} failed"
         about = f"{self.name}: {counts}. Means with their interval, over seeds"
         return table_html(about, self.means().to_dicts()) + table_html("Failed", self.failures.to_dicts())
+
+
+def labels(fields: Sequence[str]) -> list[str]:
+    """Short names of fields: the last word that says something, or the whole path where two would be alike."""
+    short = [field.removesuffix(".name").removesuffix(".kind").rpartition(".")[2] for field in fields]
+    return [name if short.count(name) == 1 else field for name, field in zip(short, fields, strict=True)]
+
+
+def query(sql: str, place: str | Path) -> pl.DataFrame:
+    """Ask one study's folder, or a folder of studies."""
+    import polars as pl
+
+    found = [StudyResult.load(folder) for folder in folders(Path(place))]
+    wants_rounds = "rounds" in sql.lower()
+    tables = {"runs": stacked(*(_named(each.runs, each.name) for each in found))}
+    if wants_rounds:
+        tables["rounds"] = stacked(*(_named(each.rounds, each.name) for each in found))
+    try:
+        with pl.SQLContext(tables, eager=True) as context:
+            answer = context.execute(sql)
+    except pl.exceptions.PolarsError as error:
+        raise SimnetError(f"query: {' '.join(str(error).split())[:300]}") from None
+    if not isinstance(answer, pl.DataFrame):
+        raise SimnetError("query: write a statement that answers with a table, such as select * from runs")
+    return answer
+
+
+def folders(place: Path) -> list[Path]:
+    """The studies at a place: itself, or those inside."""
+    if (place / PLAN).is_file():
+        return [place]
+    found = sorted(path.parent for path in place.glob(f"*/{PLAN}"))
+    if not found:
+        raise SimnetError(f"{place}: neither a study's folder nor a folder of studies; `simnet sweep` makes them")
+    return found
+
+
+def _named(table: pl.DataFrame, study: str) -> pl.DataFrame:
+    import polars as pl
+
+    return table.select(pl.lit(study).alias("study"), pl.all())
+
+
+def _curves(rounds: pl.DataFrame, by: Sequence[str], x: str, y: str) -> Figure:
+    """Mean of `y` against mean of `x`, round by round, a line a setting, with the 95 % interval (t) of `y`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    for names, group in rounds.group_by(list(by), maintain_order=True) if by else [((), rounds)]:
+        table = aggregate.means(group, ["round"], list(dict.fromkeys((x, y)))).sort("round")
+        across, up = (table.filter(figure=name) for name in (x, y))
+        label = ", ".join(f"{field.rpartition('.')[2]} {value}" for field, value in zip(by, names, strict=True))
+        line = axes.plot(across["mean"], up["mean"], label=label or None)[0]
+        low, high = (up[name].to_numpy().astype(np.float64) for name in ("t95_low", "t95_high"))
+        axes.fill_between(across["mean"], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+    axes.set_xlabel(x.replace("_", " "))
+    axes.set_ylabel(y.replace("_", " "))
+    if by:
+        axes.legend(frameon=False)
+    return figure

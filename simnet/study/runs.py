@@ -17,7 +17,7 @@ from simnet.study.spec import Settings, Study
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedRun:
     """One run of a study."""
 
     number: int
@@ -28,18 +28,18 @@ class Planned:
     scenario: Scenario
 
 
-def plan(study: Study) -> list[Planned]:
+def plan(study: Study) -> list[PlannedRun]:
     """All runs in the order of the file, the seeds of one setting beside each other."""
     digests: dict[Path, str] = {}
     varied = study.fields
-    runs: list[Planned] = []
-    known: dict[str, Planned] = {}
+    runs: list[PlannedRun] = []
+    known: dict[str, PlannedRun] = {}
     for settings in _combinations(study):
         scenario = resolve(study.base, settings)
         shown_settings = {field: settings.get(field, _value(scenario, field)) for field in varied}
         for seed in study.seeds:
             seeded = scenario.model_copy(update={"seed": seed})
-            run = Planned(len(runs), run_key(seeded, digests), seed, shown_settings, seeded)
+            run = PlannedRun(len(runs), run_key(seeded, digests), seed, shown_settings, seeded)
             twin = known.setdefault(run.key, run)
             if twin is not run:
                 raise ScenarioError(

@@ -23,15 +23,16 @@ import msgspec
 from simnet.errors import SimnetError
 from simnet.record.atomic import refusing, sweep, write_file
 from simnet.record.formats import json_text
-from simnet.study.job import Record
-from simnet.study.runs import Planned
+from simnet.study import PLAN
+from simnet.study.pool import Record
+from simnet.study.runs import PlannedRun
 from simnet.study.spec import Study
 
 if TYPE_CHECKING:
     import polars as pl
 
 Row = dict[str, Any]
-PLAN, RUNS, ROUNDS, DONE = "study.json", "runs.parquet", "rounds.parquet", "done"
+RUNS, ROUNDS, DONE = "runs.parquet", "rounds.parquet", "done"
 _FAILURE = "the study cannot be stored"
 
 
@@ -53,7 +54,7 @@ class Store:
                 sweep(folder)
             yield
 
-    def write_plan(self, study: Study, runs: list[Planned]) -> None:
+    def write_plan(self, study: Study, runs: list[PlannedRun]) -> None:
         """Say what the study is."""
         told = {"name": study.name, "question": study.question, "fields": study.fields, "together": study.together}
         listed = [{"key": run.key, "seed": run.seed, "settings": run.settings} for run in runs]

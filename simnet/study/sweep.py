@@ -15,10 +15,10 @@ from simnet.errors import SimnetError
 from simnet.record.folder import slug
 from simnet.study import cluster as dask_cluster
 from simnet.study import pool
-from simnet.study.job import Job, Record
 from simnet.study.keys import code_version
+from simnet.study.pool import Job, Record
 from simnet.study.results import StudyResult
-from simnet.study.runs import Planned, plan
+from simnet.study.runs import PlannedRun, plan
 from simnet.study.spec import Study
 from simnet.study.store import Store
 
@@ -28,16 +28,16 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Agenda:
+class SweepPlan:
     """What a study asks for, and which of it is done."""
 
     study: Study
-    runs: list[Planned]
+    runs: list[PlannedRun]
     finished: set[str]
     folder: Path
 
     @property
-    def todo(self) -> list[Planned]:
+    def todo(self) -> list[PlannedRun]:
         return [run for run in self.runs if run.key not in self.finished]
 
 
@@ -58,7 +58,7 @@ def study(
     """
     found = read(source)
     with _place(out) as folder:
-        planned = agenda(found, folder)
+        planned = plan_sweep(found, folder)
         result = sweep(planned, executor(workers, cluster))
         return result if out is not None else StudyResult.in_memory(planned.folder)
 
@@ -70,10 +70,10 @@ def read(source: str | Path | Mapping[str, Any] | Study) -> Study:
     return Study.of(source) if isinstance(source, Mapping) else Study.load(source)
 
 
-def agenda(study: Study, out: str | Path) -> Agenda:
+def plan_sweep(study: Study, out: str | Path) -> SweepPlan:
     """Look what is done and what is missing; nothing is written."""
     store = Store(Path(out) / slug(study.name))
-    return Agenda(study, plan(study), store.finished(), store.folder)
+    return SweepPlan(study, plan(study), store.finished(), store.folder)
 
 
 def executor(workers: int | None = None, cluster: str | None = None) -> Executor:
@@ -88,7 +88,7 @@ def executor(workers: int | None = None, cluster: str | None = None) -> Executor
     )
 
 
-def sweep(found: Agenda, execute: Executor, progress: Progress | None = None) -> StudyResult:
+def sweep(found: SweepPlan, execute: Executor, progress: Progress | None = None) -> StudyResult:
     """Do what is missing, keep each run when it ends, and give the tables.
 
     Whatever stops it, finished runs are kept.

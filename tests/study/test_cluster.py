@@ -15,8 +15,8 @@ import pytest
 import simnet
 from simnet import Scenario
 from simnet.errors import SimnetError
-from simnet.study.job import Job, perform
 from simnet.study.keys import code_version
+from simnet.study.pool import Job, perform
 from simnet.study.runs import plan
 from simnet.study.sweep import executor, read
 from tests.study.small import SCENARIO, content

@@ -9,8 +9,8 @@ import pytest
 
 from simnet import Scenario, run
 from simnet.study import pool
-from simnet.study.job import Job
 from simnet.study.keys import code_version
+from simnet.study.pool import Job
 from tests.study.small import SCENARIO
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from simnet.errors import SimnetError
 from simnet.record.atomic import AtomicFolder
-from simnet.study.job import Record
+from simnet.study.pool import Record
 from simnet.study.results import StudyResult
-from simnet.study.runs import Planned, plan
+from simnet.study.runs import PlannedRun, plan
 from simnet.study.spec import Study
 from simnet.study.store import DONE, ROUNDS, RUNS, Store
 from tests.study.small import content
@@ -31,7 +31,7 @@ SUMMARY = {
 }
 
 
-def record(run: Planned, **changes: object) -> Record:
+def record(run: PlannedRun, **changes: object) -> Record:
     rounds = [{"round": number, "t": number / 2, "test_error": 0.5 / number} for number in (1, 2)]
     fields = {"summary": SUMMARY, "rounds": rounds} | changes
     return Record(run.key, "code", run.scenario.resolved(), run.seed, **fields)

@@ -15,7 +15,7 @@ import pytest
 
 import simnet
 from simnet.study.results import StudyResult
-from simnet.study.sweep import agenda, read
+from simnet.study.sweep import plan_sweep, read
 from tests.study.small import TOML, content
 
 ROOT = Path(simnet.__file__).parents[1]
@@ -111,7 +111,7 @@ def test_five_kills_at_random_moments_lose_nothing_and_repeat_nothing(tmp_path):
     assert one.runs.height == 24
     assert one.runs.drop("wall").equals(other.runs.drop("wall"))
     assert one.rounds.equals(other.rounds)
-    assert agenda(read(tmp_path / "study.toml"), tmp_path / "results").todo == []
+    assert plan_sweep(read(tmp_path / "study.toml"), tmp_path / "results").todo == []
 
 
 @pytest.mark.parametrize("where", [("--workers", "2"), ("--workers", "2", "--cluster", "local")], ids=["pool", "dask"])
@@ -140,7 +140,7 @@ def test_further_signals_do_not_cut_short_the_answer_to_the_first(number, code, 
     assert (done.returncode, done.stderr) == (code, INTERRUPTED)
     kept = StudyResult.load(tmp_path / "results" / "small").runs.height
     assert 2 <= kept < 120
-    assert len(agenda(read(tmp_path / "study.toml"), tmp_path / "results").todo) == 120 - kept
+    assert len(plan_sweep(read(tmp_path / "study.toml"), tmp_path / "results").todo) == 120 - kept
 
 
 def test_a_dry_run_tells_what_is_done_and_writes_nothing(tmp_path):

@@ -1,4 +1,4 @@
-"""The replay's tape, unpacked again and compared with the story that it was recorded from."""
+"""What a page plays back, unpacked again and compared with the story that it was recorded from."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simnet.record import events as ev
-from simnet.report.flow import FATES
-from simnet.report.tape import Tape
+from simnet.record.events import FATES
+from simnet.report.playback import Playback
 from tests.record.stories import lawful
 
 KINDS = {"sent": "<f8", "lasts": "<f4", "from": "<u4", "to": "<u4", "fate": "u1"}
@@ -27,10 +27,10 @@ TURNS = {
 
 
 def recorded(story, **limits) -> dict:
-    tape = Tape(**limits)
+    playback = Playback(**limits)
     for seq, (t, event) in enumerate(story, start=1):
-        tape(seq, t, event)
-    return tape.columns()
+        playback(seq, t, event)
+    return playback.columns()
 
 
 def unpacked(columns: dict, kinds: dict[str, str]) -> list[tuple]:
@@ -77,7 +77,7 @@ def test_a_turn_tells_what_an_agent_did_and_how_stale_what_it_used_was(seed):
         assert turns[event.agent, event.round] == (began, acted, ended, act, mean)
 
 
-def test_a_sampled_tape_keeps_to_its_limits_and_says_its_share():
+def test_a_sampled_playback_keeps_to_its_limits_and_says_its_share():
     story = lawful(agents=12, rounds=12)
     whole, part = recorded(story), recorded(story, flights=50, turns=40)
     assert (whole["flights"]["share"], whole["turns"]["share"]) == (1.0, 1.0)
@@ -89,32 +89,32 @@ def test_a_sampled_tape_keeps_to_its_limits_and_says_its_share():
     assert part["turns"]["count"] == 12 * len(agents) <= 40, "a shown agent is shown in every round"
 
 
-def test_a_round_shows_no_more_messages_than_a_browser_can_move():
-    assert recorded(lawful(agents=12, rounds=6), a_round=5)["flights"]["count"] <= 5 * 6
+def test_per_round_shows_no_more_messages_than_a_browser_can_move():
+    assert recorded(lawful(agents=12, rounds=6), per_round=5)["flights"]["count"] <= 5 * 6
 
 
-def test_a_timeless_run_is_stretched_to_one_second_a_round():
+def test_a_timeless_run_is_stretched_to_one_second_per_round():
     story = [(0.0, event) for _, event in lawful(agents=3, rounds=4)]
-    tape = recorded(story)
-    assert (tape["timeless"], tape["end"]) == (True, 4.0)
+    played = recorded(story)
+    assert (played["timeless"], played["end"]) == (True, 4.0)
     assert all(
-        0.0 < sent < sent + lasts < 4.0 for sent, lasts, _, _, fate in unpacked(tape["flights"], KINDS) if fate > 1
+        0.0 < sent < sent + lasts < 4.0 for sent, lasts, _, _, fate in unpacked(played["flights"], KINDS) if fate > 1
     )
 
 
 def test_a_fault_lasts_from_its_beginning_to_its_end():
-    tape = recorded(
+    played = recorded(
         [
             (1.0, ev.FaultBegan("crash", agent=2)),
             (2.0, ev.FaultBegan("crash", agent=1)),
             (3.0, ev.FaultEnded("crash", agent=2)),
         ]
     )
-    assert [(f["agent"], f["began"], f["ended"]) for f in tape["faults"]] == [(2, 1.0, 3.0), (1, 2.0, None)]
+    assert [(f["agent"], f["began"], f["ended"]) for f in played["faults"]] == [(2, 1.0, 3.0), (1, 2.0, None)]
 
 
 def test_a_partition_that_comes_again_ends_again():
     sides = {"fault": "partition", "agents": [0, 2]}
     times = ((1.0, ev.FaultBegan), (2.0, ev.FaultEnded), (4.0, ev.FaultBegan), (5.0, ev.FaultEnded))
-    tape = recorded([(t, kind(**sides)) for t, kind in times])
-    assert [(f["agents"], f["began"], f["ended"]) for f in tape["faults"]] == [([0, 2], 1.0, 2.0), ([0, 2], 4.0, 5.0)]
+    played = recorded([(t, kind(**sides)) for t, kind in times])
+    assert [(f["agents"], f["began"], f["ended"]) for f in played["faults"]] == [([0, 2], 1.0, 2.0), ([0, 2], 4.0, 5.0)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 
-from simnet.report.layout import layout
+from simnet.report.run_page import layout
 
 
 @pytest.mark.parametrize(

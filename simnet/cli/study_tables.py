@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.table import Table
 
-from simnet.study.results import HEADLINES
+from simnet.study.results import HEADLINES, labels
 from simnet.study.runs import described
 
 if TYPE_CHECKING:
     import polars as pl
 
     from simnet.study.results import StudyResult
-    from simnet.study.sweep import Agenda
+    from simnet.study.sweep import SweepPlan
 
 _MOST_ROWS = 60
 _HEADINGS = {
@@ -48,44 +47,36 @@ def means_table(result: StudyResult) -> Table:
     return table
 
 
-def labels(fields: Sequence[str]) -> list[str]:
-    """Short names of fields: the last word that says something, or the whole path where two would be alike."""
-    short = [field.removesuffix(".name").removesuffix(".kind").rpartition(".")[2] for field in fields]
-    return [name if short.count(name) == 1 else field for name, field in zip(short, fields, strict=True)]
-
-
-def agenda_table(agenda: Agenda) -> Table:
+def plan_table(plan: SweepPlan) -> Table:
     """A row a run: what is done and what would run."""
-    table = Table(title=f"{agenda.study.name}: {len(agenda.todo):,} of {len(agenda.runs):,} runs to do")
-    for name in ("run", *labels(agenda.study.fields), "seed", "state"):
+    table = Table(title=f"{plan.study.name}: {len(plan.todo):,} of {len(plan.runs):,} runs to do")
+    for name in ("run", *labels(plan.study.fields), "seed", "state"):
         table.add_column(name)
-    for run in agenda.runs[:_MOST_ROWS]:
-        state = "done" if run.key in agenda.finished else "to do"
-        table.add_row(
-            str(run.number), *(_cell(run.settings[name]) for name in agenda.study.fields), str(run.seed), state
-        )
-    hidden = len(agenda.runs) - _MOST_ROWS
+    for run in plan.runs[:_MOST_ROWS]:
+        state = "done" if run.key in plan.finished else "to do"
+        table.add_row(str(run.number), *(_cell(run.settings[name]) for name in plan.study.fields), str(run.seed), state)
+    hidden = len(plan.runs) - _MOST_ROWS
     table.caption = f"… and {hidden:,} more; --json lists all" if hidden > 0 else None
     return table
 
 
-def agenda_json(agenda: Agenda) -> dict[str, Any]:
+def plan_json(plan: SweepPlan) -> dict[str, Any]:
     """What is done and what would run."""
     runs = [
-        {"key": run.key, "done": run.key in agenda.finished, "seed": run.seed, "settings": run.settings}
-        for run in agenda.runs
+        {"key": run.key, "done": run.key in plan.finished, "seed": run.seed, "settings": run.settings}
+        for run in plan.runs
     ]
-    return {"study": agenda.study.name, "folder": str(agenda.folder), "runs": runs}
+    return {"study": plan.study.name, "folder": str(plan.folder), "runs": runs}
 
 
-def sweep_json(agenda: Agenda, result: StudyResult) -> dict[str, Any]:
+def sweep_json(plan: SweepPlan, result: StudyResult) -> dict[str, Any]:
     """How a sweep went."""
     return {
         "study": result.name,
         "folder": str(result.folder),
-        "runs": len(agenda.runs),
-        "done_before": len(agenda.runs) - len(agenda.todo),
-        "done_now": len(agenda.todo),
+        "runs": len(plan.runs),
+        "done_before": len(plan.runs) - len(plan.todo),
+        "done_now": len(plan.todo),
         "failed": result.failures.height,
         "failures": result.failures.to_dicts(),
     }

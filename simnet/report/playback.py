@@ -1,8 +1,8 @@
-"""What the replay plays: the flights of messages and the turns of agents, in columns of bytes.
+"""What the page plays back: the flights of messages and the turns of agents, in columns of bytes.
 
 A flight is a message from its sending to its fate; a turn is one round of one agent: what it did, and how stale what it
 used was. Both are sampled when there are too many for a page, by a hash of the message's or the agent's number, so
-that a shown agent is shown in every round, and the same log always gives the same tape.
+that a shown agent is shown in every round, and the same log always gives the same playback.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ from typing import Any
 import numpy as np
 
 from simnet.record import events
-from simnet.report.flow import FATES
 
 FLIGHTS = 80_000
 """Enough for 50 agents that all talk to each other for 30 rounds; 2.2 MB on the page."""
-FLIGHTS_A_ROUND = 2_500
+FLIGHTS_PER_ROUND = 2_500
 """About as many as a browser moves smoothly at once."""
 TURNS = 40_000
 
-_CODES: dict[type[events.Event], int] = {kind: code for code, kind in enumerate(FATES, start=1)}
+_CODES: dict[type[events.Event], int] = {kind: code for code, kind in enumerate(events.FATES, start=1)}
 _UNDER_WAY = 0
 _SILENT, _BROADCAST, _SKIP = 0, 1, 2
 
 
-class Sample:
+class HashedSample:
     """Keeps numbers with a share that halves whenever more than `limit` things are kept."""
 
     def __init__(self, limit: int) -> None:
@@ -50,12 +49,12 @@ class Sample:
         return True
 
 
-class Tape:
-    """A subscriber that records the replay."""
+class Playback:
+    """A subscriber that keeps what is needed to play a run back."""
 
-    def __init__(self, flights: int = FLIGHTS, turns: int = TURNS, a_round: int = FLIGHTS_A_ROUND) -> None:
-        self._limit, self._a_round = flights, a_round
-        self._messages, self._actors = Sample(flights), Sample(turns)
+    def __init__(self, flights: int = FLIGHTS, turns: int = TURNS, per_round: int = FLIGHTS_PER_ROUND) -> None:
+        self._limit, self._per_round = flights, per_round
+        self._messages, self._actors = HashedSample(flights), HashedSample(turns)
         self._flights: dict[int, list[Any]] = {}
         self._turns: list[list[Any]] = []
         self._open: dict[int, list[Any]] = {}
@@ -72,7 +71,7 @@ class Tape:
             if flight is not None:
                 flight[1], flight[2] = t, code
         elif isinstance(event, events.RunStarted):
-            self._messages = Sample(min(self._limit, self._a_round * event.scenario["rounds"]))
+            self._messages = HashedSample(min(self._limit, self._per_round * event.scenario["rounds"]))
         elif isinstance(event, (events.FaultBegan, events.FaultEnded)):
             self._fault(t, event)
         else:
@@ -119,7 +118,7 @@ class Tape:
                 return
 
     def columns(self) -> dict[str, Any]:
-        """The tape as the page carries it; a timeless run is stretched to one second a round."""
+        """What the page carries; a run without simulated time is stretched to one second per round."""
         timeless = self._end == 0.0
         flights, turns = list(self._flights.values()), self._turns
         if timeless:

@@ -6,7 +6,7 @@ import pytest
 
 import simnet
 from simnet.errors import SimnetError
-from simnet.study.query import query
+from simnet.study.results import query
 from tests.study.small import content
 
 
