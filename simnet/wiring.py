@@ -15,7 +15,6 @@ from simnet.agent.neighbourhood import Neighbourhood
 from simnet.errors import ScenarioError
 from simnet.network.draws import one_by_one, uniform
 from simnet.network.fates import Luck
-from simnet.network.inbox import Inbox
 from simnet.network.link import Link
 from simnet.network.model import Ends, LinkModel, known_agents, known_link
 from simnet.network.payload import Writer
@@ -112,8 +111,7 @@ def pacing(scenario: Scenario, agent: int = 0) -> paces.Pacing:
 
 def writer(scenario: Scenario, agent: int) -> Writer:
     """What makes an agent's payloads."""
-    settings = scenario.network.topk.model_dump() if scenario.network.codec == "top-k" else {}
-    return Writer(Streams(scenario.seed), agent, scenario.network.codec, **settings)
+    return Writer(Streams(scenario.seed), agent, scenario.network.codec, scenario.network.topk)
 
 
 def _length(edges: nx.Graph[int], ends: Ends) -> float:
@@ -137,8 +135,7 @@ def engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Score
 
 def port(scenario: Scenario, engine: VirtualEngine, agent: int, neighbourhood: Neighbourhood) -> VirtualPort:
     """One agent's way to the outside."""
-    section = scenario.network.inbox
-    inbox = None if section.service == 0 else Inbox(section.service, section.capacity)
+    inbox = scenario.network.inbox.inbox()
     make, work = writer(scenario, agent), work_times(scenario, agent)
     recovery = scenario.network.recovery or RECOVERY
     return VirtualPort(engine, agent, neighbourhood, make, work, scenario.rounds, inbox, recovery)

@@ -21,7 +21,6 @@ from simnet.learning.objective import LocalObjective
 from simnet.methods.agent_size import Standing
 from simnet.methods.dp_admm import HUB, DpAdmm
 from simnet.methods.plans import Budgeting, budgeting
-from simnet.network import topology
 from simnet.reporting import Reporting, report, training
 from simnet.scenario import Scenario
 from simnet.scenario import data as data_section
@@ -185,9 +184,4 @@ def _rows(scenario: Scenario, rng: np.random.Generator) -> tuple[Dataset, Datase
 
 def graph(scenario: Scenario) -> nx.Graph[int]:
     """Who is whose neighbour."""
-    shape = scenario.topology.model_dump(exclude={"kind", "agents"})
-    if "file" in shape:
-        shape["file"] = scenario.find(shape["file"])
-    agents = getattr(scenario.topology, "agents", None)
-    rng = Streams(scenario.seed).generator("topology")
-    return topology.build(scenario.topology.kind, agents, rng, **shape)
+    return scenario.topology.draw(Streams(scenario.seed).generator("topology"), scenario.find)

@@ -14,12 +14,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cache
 from struct import pack, unpack_from
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from simnet.errors import FrameError, ScenarioError
+from simnet.errors import FrameError
+from simnet.parts.fields import PositiveShare
+from simnet.parts.part import Section, WordOf
 from simnet.vectors import Vector
 
 MOST_PARTS = 255
@@ -80,7 +83,7 @@ class Codec(ABC):
         pieces = [pack(f"<B{len(parts)}I", len(parts), *[len(part) for part in parts])]
         for index, part in enumerate(parts):
             if len(part) > LONGEST:
-                raise FrameError(f"part {index} has {len(part)} entries, a payload holds at most {LONGEST} a part")
+                raise FrameError(f"part {index} has {len(part)} entries, a payload holds at most {LONGEST} per part")
             pieces.append(self.write(index, part))
         return b"".join(pieces)
 
@@ -94,7 +97,9 @@ class Codec(ABC):
             raise FrameError(f"a payload of {len(payload)} bytes ends before the lengths of its parts")
         lengths: tuple[int, ...] = unpack_from(f"<{number}I", payload, 1)
         if lengths and max(lengths) > longest:
-            raise FrameError(f"a part of {max(lengths)} entries is announced, a payload holds at most {longest} a part")
+            raise FrameError(
+                f"a part of {max(lengths)} entries is announced, a payload holds at most {longest} per part"
+            )
         source = Reader(payload, 1 + 4 * number)
         parts = tuple([self.read(source, length) for length in lengths])
         source.finish()
@@ -204,8 +209,6 @@ class TopK(Codec):
     """
 
     def __init__(self, values: Codec, share: float) -> None:
-        if not 0 < share <= 1:
-            raise ScenarioError(f"codec.share = {share}: must be greater than 0 and at most 1")
         self.id = 16 + values.id
         self._values = values
         self._share = share
@@ -285,37 +288,24 @@ def _floats(id: int, dtype: str) -> Codec:
     return Floats(id, dtype)
 
 
-def float64(stream: Stream | None = None) -> Codec:
-    return _floats(1, "<f8")
-
-
-def float32(stream: Stream | None = None) -> Codec:
-    return _floats(2, "<f4")
-
-
-def float16(stream: Stream | None = None) -> Codec:
-    return _floats(3, "<f2")
-
-
-def int8(stream: Stream | None = None) -> Codec:
-    if stream is None:
-        raise ScenarioError("codec = 'int8': rounds at random and needs a stream of random numbers")
-    return Int8(stream())
-
-
-def top_k(stream: Stream | None = None, *, share: float = 0.1, values: str = "float64") -> Codec:
-    if values not in CODECS or values == "top-k":
-        raise ScenarioError(
-            f"codec.values = {values!r}: must be one of {', '.join(name for name in CODECS if name != 'top-k')}"
-        )
-    return TopK(CODECS[values](stream), share)
-
-
-CODECS: dict[str, Callable[..., Codec]] = {
-    "float64": float64,
-    "float32": float32,
-    "float16": float16,
-    "int8": int8,
-    "top-k": top_k,
+CODECS: dict[str, Callable[[Stream, TopKSettings], Codec]] = {
+    "float64": lambda stream, topk: _floats(1, "<f8"),
+    "float32": lambda stream, topk: _floats(2, "<f4"),
+    "float16": lambda stream, topk: _floats(3, "<f2"),
+    "int8": lambda stream, topk: Int8(stream()),
+    "top-k": lambda stream, topk: TopK(topk.values_codec(stream), topk.share),
 }
-"""A codec by its name; a factory is given the sender's stream, which only random rounding opens."""
+"""What makes the codec of one sender; only random rounding opens the sender's stream."""
+
+_VALUES = {name: make for name, make in CODECS.items() if name != "top-k"}
+
+
+class TopKSettings(Section):
+    """The codec `top-k`."""
+
+    share: PositiveShare = Field(0.1, description="share of the entries that is sent, those that changed most")
+    values: Annotated[str, WordOf(_VALUES)] = Field("float64", description="how they are written")
+
+    def values_codec(self, stream: Stream) -> Codec:
+        """What writes the entries that are sent."""
+        return CODECS[self.values](stream, self)

@@ -1,7 +1,8 @@
 """Graphs from files: an edge list, node-link JSON or GraphML.
 
-Edge list: one edge "a b" a line; what follows a # is a comment. JSON: {"nodes": [{"id": 0}, ...], "edges": [{"source":
-0, "target": 1}, ...]}, or "links" for "edges" as older networkx writes it; a node may have a "position": [x, y].
+Edge list: one edge "a b" per line; what follows a # is a comment.
+JSON: {"nodes": [{"id": 0}, ...], "edges": [{"source": 0, "target": 1}, ...]}, or "links" for "edges" as older networkx
+writes it; a node may have a "position": [x, y].
 Agents are named 0 to N − 1 everywhere. An edge given twice, or in both directions, is one edge.
 """
 
@@ -28,15 +29,12 @@ class _Content(NamedTuple):
     nodes: list[tuple[str, Any, Position | None]]
 
 
-def read_graph(path: str | Path, agents: int | None = None) -> tuple[int, npt.NDArray[np.int64], dict[int, Position]]:
-    """The number of agents, the edges, and the positions of the agents if the file gives them.
-
-    Without a number of agents, the greatest name in the file tells it.
-    """
+def read_graph(path: Path) -> tuple[int, npt.NDArray[np.int64], dict[int, Position]]:
+    """The number of agents, which the greatest name tells, the edges, and the positions that the file gives."""
     try:
-        content = _read(Path(path))
-        edges = [(_agent(where, a, agents), _agent(where, b, agents)) for where, a, b in content.edges]
-        nodes = [(_agent(where, name, agents), position) for where, name, position in content.nodes]
+        content = _read(path)
+        edges = [(_agent(where, a), _agent(where, b)) for where, a, b in content.edges]
+        nodes = [(_agent(where, name), position) for where, name, position in content.nodes]
         for (where, name, _), (a, b) in zip(content.edges, edges, strict=True):
             if a == b:
                 raise ScenarioError(f"{where} links agent {name} with itself")
@@ -47,7 +45,7 @@ def read_graph(path: str | Path, agents: int | None = None) -> tuple[int, npt.ND
     pairs = np.unique(np.sort(np.array(edges, dtype=np.int64), axis=1), axis=0)
     greatest = max(int(pairs.max()), *(agent for agent, _ in nodes), 0)
     positions = {agent: position for agent, position in nodes if position is not None}
-    return greatest + 1 if agents is None else agents, pairs, positions
+    return greatest + 1, pairs, positions
 
 
 def _read(path: Path) -> _Content:
@@ -93,11 +91,9 @@ def _node_link(data: Any) -> _Content:
     return _Content(edges, nodes)
 
 
-def _agent(where: str, name: Any, agents: int | None) -> int:
+def _agent(where: str, name: Any) -> int:
     """The agent of this name."""
     text = str(name)
     if not (text.isascii() and text.isdigit()):
         raise ScenarioError(f"{where} names {text!r}, agents are called 0, 1, 2 and so on")
-    if agents is not None and int(text) >= agents:
-        raise ScenarioError(f"{where} names {text!r}, but topology.agents = {agents} leaves 0 to {agents - 1}")
     return int(text)

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import Any
 
 import numpy as np
 
 from simnet.errors import FrameError
-from simnet.network.codec import CODECS, LONGEST, Codec, Partial
+from simnet.network.codec import CODECS, LONGEST, Codec, Partial, TopKSettings
 from simnet.streams import Streams
 from simnet.vectors import Vector
 
@@ -30,13 +29,14 @@ _COMPOUND = Struct("<BI")
 class Writer:
     """Encodes what one agent sends, and decodes what it receives, by the codec of this name."""
 
-    def __init__(self, streams: Streams, agent: int, codec: str, **settings: Any) -> None:
+    def __init__(self, streams: Streams, agent: int, codec: str, topk: TopKSettings) -> None:
         self._make: Callable[[object], Codec] = lambda name: CODECS[codec](
-            lambda: streams.generator("codec", name), **settings
+            lambda: streams.generator("codec", name), topk
         )
         self._agent = agent
         self._model = self._make(agent)
-        self._company = CODECS["float64" if settings.get("values", codec) == "float64" else "float32"]()
+        exact = (topk.values if codec == "top-k" else codec) == "float64"
+        self._company = CODECS["float64" if exact else "float32"](lambda: streams.generator("codec", agent), topk)
         self._letters: dict[int, Codec] = {}
         self._told: Parts = ()
         self._last: tuple[bytes, Parts] = (b"", ())

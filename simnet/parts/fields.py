@@ -130,6 +130,7 @@ Share = Annotated[
     float,
     BeforeValidator(Number("a share lies strictly between 0 and 1", 0, 1, open_low=True, open_high=True)),
 ]
+PositiveShare = Annotated[float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True))]
 Positive = Annotated[float, BeforeValidator(Number("a number above 0", 0, open_low=True))]
 NonNegative = Annotated[float, BeforeValidator(Number("a number of at least 0", 0))]
 Count = Annotated[int, BeforeValidator(Number("a whole number of at least 1", 1, 2**53, whole=True))]

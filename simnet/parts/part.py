@@ -52,6 +52,13 @@ class Section(BaseModel):
 class Part(Section):
     """A section that is chosen by a word: it has one required field whose only value is that word."""
 
+    @property
+    def word(self) -> str:
+        """What a scenario calls it."""
+        tag = tag_of(type(self))
+        assert tag is not None, "`table` takes nothing else"
+        return tag[1]
+
 
 P = TypeVar("P", bound=Section)
 

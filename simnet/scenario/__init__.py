@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from simnet.errors import ScenarioError
 from simnet.methods import METHODS
 from simnet.methods.method import Method
+from simnet.network.topology import AnyTopology, Random
 from simnet.parts.fields import Count, Name, Whole
 from simnet.parts.part import OneOf, Section
 from simnet.privacy.budget import Privacy
@@ -30,7 +31,6 @@ from simnet.scenario.methods import MethodTables, merged
 from simnet.scenario.network import Compute, Network
 from simnet.scenario.overrides import set_path
 from simnet.scenario.toml import escaped, parse
-from simnet.scenario.topology_sections import Random, Topology
 
 __all__ = ["Scenario"]
 
@@ -42,7 +42,7 @@ class Scenario(Section):
     seed: Whole = Field(1, description="seed of every random stream")
     rounds: Count = Field(30, description="T, rounds of each agent")
     data: Data = Field(Data(), description="")
-    topology: Topology = Field(Random(kind="random"), description="who is whose neighbour")
+    topology: AnyTopology = Field(Random(kind="random"), description="who is whose neighbour")
     algorithm: Annotated[Method, OneOf(METHODS)] = Field(description="the method, with the parameters that it has")
     privacy: Privacy = Field(Privacy(), description="")
     network: Network = Field(Network(), description="")

@@ -9,13 +9,15 @@ wait twice as long.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from pydantic import BaseModel
 
 from simnet.methods import METHODS
+from simnet.network.codec import CODECS
 from simnet.network.latency import LATENCIES
 from simnet.network.loss import PACKET_LOSSES
-from simnet.scenario import Scenario
+from simnet.network.topology import TOPOLOGIES
 from simnet.scenario.data import EMBEDDED, GENERATED, STORED
 from simnet.scenario.network import Network
 from simnet.scenario.schema import place
@@ -24,24 +26,28 @@ from simnet.scenario.schema import place
 def catalogue() -> dict[str, dict[str, str]]:
     """Topic → name → one line."""
     return {
-        "algorithms": {name: _line(model) for name, model in METHODS.items()},
+        "algorithms": _lines(METHODS),
         "data": {
             **dict.fromkeys(EMBEDDED, "inside the package"),
             **dict.fromkeys(GENERATED, "generated"),
             **dict.fromkeys(STORED, "found in SIMNET_DATA"),
             "a file": "LIBSVM, CSV, NPZ or MAT",
         },
-        "topologies": _alternatives(Scenario, "topology"),
+        "topologies": _lines(TOPOLOGIES),
         "pacing": _alternatives(Network, "pacing"),
         "transports": _alternatives(Network, "transport"),
-        "latencies": {word: _line(part) for word, part in LATENCIES.items()},
-        "losses": {word: _line(part) for word, part in PACKET_LOSSES.items()},
-        "codecs": dict.fromkeys(place(Network.model_fields["codec"]).choices or (), ""),
+        "latencies": _lines(LATENCIES),
+        "losses": _lines(PACKET_LOSSES),
+        "codecs": dict.fromkeys(CODECS, ""),
     }
 
 
 def _alternatives(model: type[BaseModel], field: str) -> dict[str, str]:
     return {kind: _line(table) for kind, table in place(model.model_fields[field]).kinds.items()}
+
+
+def _lines(parts: Mapping[str, type[BaseModel]]) -> dict[str, str]:
+    return {word: _line(part) for word, part in parts.items()}
 
 
 def _line(model: type[BaseModel]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simnet.methods.method import Method, Surroundings
+from simnet.network.topology import Topology
 from simnet.privacy.budget import Privacy
 from simnet.scenario.fault_sections import Fault
 from simnet.scenario.network import Network
-from simnet.scenario.topology_sections import Topology
 
 
 def nonsense(
@@ -16,7 +16,7 @@ def nonsense(
 ) -> str | None:
     """The first thing that does not go together, as `field: why not`; None if all does."""
     around = Surroundings(
-        topology=topology.kind,
+        topology=topology.word,
         medium=network.medium,
         entrywise_codec=network.codec == "top-k",
         states_get_lost=any(getattr(fault, "state", "kept") == "lost" for fault in faults),

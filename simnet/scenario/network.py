@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from simnet.network.codec import CODECS, TopKSettings
+from simnet.network.inbox import Intake
 from simnet.network.latency import NO_TIME, AnyDuration
 from simnet.network.model import Access, LinkModel, Override
-from simnet.parts.fields import Count, Number, PositiveSeconds, Seconds, Switch, Whole
-from simnet.parts.part import Section
+from simnet.parts.fields import Count, Number, PositiveSeconds, PositiveShare, Seconds, Switch, Whole
+from simnet.parts.part import Section, WordOf
 
-Part = Annotated[float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True))]
 Skew = Annotated[float, BeforeValidator(Number("a share of at least 0 and below 1", 0, 1, open_high=True))]
 
 
@@ -51,7 +52,7 @@ class Quorum(Section):
     """An agent waits for news of this round from a share of its neighbours, and lets none of them become too old."""
 
     kind: Literal["quorum"]
-    quorum: Part = Field(0.5, description="share of the neighbours that must have been heard of in this round")
+    quorum: PositiveShare = Field(0.5, description="share of the neighbours that must have been heard of in this round")
     max_staleness: Whole = Field(5, description="rounds since each neighbour was last heard of, at most")
     patience: PositiveSeconds = Field(1.0, description="longest wait")
     notices: Switch = Field(True, description="a skip is announced by a header-only message")
@@ -94,20 +95,6 @@ class Reliable(Section):
 Transport = Annotated[Annotated[Datagram | Reliable, Field(discriminator="kind")], BeforeValidator(_pacing)]
 
 
-class TopK(Section):
-    """The codec `top-k`."""
-
-    share: Part = Field(0.1, description="share of the entries that is sent, those that changed most")
-    values: Literal["float64", "float32", "float16", "int8"] = Field("float64", description="how they are written")
-
-
-class Inbox(Section):
-    """What arrives at an agent and has not been taken in yet."""
-
-    service: Seconds = Field(0.0, description="time to take in a message, one after another")
-    capacity: Whole | None = Field(None, description="messages that may wait; unlimited when absent")
-
-
 class Network(Section):
     """Links, and how agents keep pace over them."""
 
@@ -119,11 +106,9 @@ class Network(Section):
     uplink: Literal["independent", "shared"] = Field(
         "independent", description="`shared`: all links of an agent take turns on one line out"
     )
-    codec: Literal["float64", "float32", "float16", "int8", "top-k"] = Field(
-        "float64", description="how numbers are written into a message"
-    )
-    topk: TopK = Field(TopK(), description="settings of the codec `top-k`")
-    inbox: Inbox = Field(Inbox(), description="how an agent takes in what arrives")
+    codec: Annotated[str, WordOf(CODECS)] = Field("float64", description="how numbers are written into a message")
+    topk: TopKSettings = Field(TopKSettings(), description="settings of the codec `top-k`")
+    inbox: Intake = Field(Intake(), description="how an agent takes in what arrives")
     recovery: PositiveSeconds | None = Field(
         None,
         description="how long an agent that lost its state in a crash waits for its neighbours' answers; default: 1 s",

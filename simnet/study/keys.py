@@ -89,6 +89,4 @@ def _named_files(scenario: Scenario) -> list[Path]:
         except DataError as error:
             raise ScenarioError(f"data.source = {source!r}: {error}") from None
         found += [path, *filter(None, [files.test_file(path)])]
-    if scenario.topology.kind == "file":
-        found.append(scenario.find(scenario.topology.file))
-    return found
+    return found + [scenario.find(name) for name in scenario.files()]

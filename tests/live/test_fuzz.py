@@ -20,7 +20,6 @@ from simnet.live.envelope import HEADER_BYTES, Reason
 from simnet.live.fleet import free_ports
 from simnet.live.placement import Placement
 from simnet.network import frame
-from simnet.network.codec import CODECS
 from simnet.streams import Streams
 from simnet.world import build
 from tests.live.party import (
@@ -39,6 +38,7 @@ from tests.live.party import (
     value,
 )
 from tests.live.small import scenario
+from tests.network.test_codec import make
 
 ME, HONEST, HOSTILE = 0, 1, 2
 
@@ -221,7 +221,7 @@ class _Supervisor:
 def _nonsense(chance: np.random.Generator, rounds: int, features: int) -> bytes:
     """A frame in order, from its own sender, that is no message of the run."""
     payload, round = chance.bytes(int(chance.integers(1, 200))), int(chance.integers(1, rounds + 1))
-    kind, whole = frame.Kind.VALUE, CODECS["float64"]().encode((np.zeros(features),))
+    kind, whole = frame.Kind.VALUE, make("float64").encode((np.zeros(features),))
     match int(chance.integers(8)):
         case 0:
             kind = frame.Kind.NOTICE
@@ -230,7 +230,7 @@ def _nonsense(chance: np.random.Generator, rounds: int, features: int) -> bytes:
         case 2:
             round, payload = int(chance.choice([0, rounds + 1, 2**32 - 1])), whole
         case 3:
-            payload = CODECS["float64"]().encode((np.zeros(features + 1 + int(chance.integers(100))),))
+            payload = make("float64").encode((np.zeros(features + 1 + int(chance.integers(100))),))
         case 4:
             payload = whole[: int(chance.integers(len(whole)))]
         case 5:

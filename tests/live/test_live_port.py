@@ -13,6 +13,7 @@ from simnet.agent.neighbourhood import Neighbourhood
 from simnet.errors import FrameError, LiveError
 from simnet.live.live_port import Clock, LivePort, Numbering, RepeatedRound
 from simnet.network import frame
+from simnet.network.codec import TopKSettings
 from simnet.network.payload import Writer
 from simnet.network.wire import Passage
 from simnet.record import events
@@ -50,7 +51,7 @@ class Surroundings:
 def opened(replay=None, work_time=None):
     around, hood = Surroundings(), Neighbourhood([1, 2], (np.zeros(3),), aligned=True)
     known = {1: set(), 2: set()}
-    writer = Writer(Streams(1), 0, "float64")
+    writer = Writer(Streams(1), 0, "float64", TopKSettings())
     clock = Clock(time.time())
     port = LivePort(0, clock, hood, writer, around, around, NUMBERING, 5, 3, work_time, known, replay)
     return port, around, hood
@@ -58,7 +59,7 @@ def opened(replay=None, work_time=None):
 
 def value(sender, round, *lengths):
     parts = tuple(np.ones(length) for length in lengths or (3,))
-    payload = Writer(Streams(1), sender, "float64")._model.encode(parts)
+    payload = Writer(Streams(1), sender, "float64", TopKSettings())._model.encode(parts)
     return frame.encode(frame.Kind.VALUE, sender=sender, round=round, payload=payload)
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from simnet.errors import FrameError, ScenarioError
-from simnet.network.codec import CODECS, LONGEST, TINIEST, TURN, Partial
+from simnet.network.codec import CODECS, LONGEST, TINIEST, TURN, Partial, TopKSettings
+from simnet.scenario import Scenario
 from simnet.streams import Streams
 
 numbers = st.floats(-1e6, 1e6)
@@ -21,7 +22,7 @@ def vectors(elements=numbers, **shape):
 
 
 def make(name, seed=1, **settings):
-    return CODECS[name](lambda: Streams(seed).generator("codec", 0), **settings)
+    return CODECS[name](lambda: Streams(seed).generator("codec", 0), TopKSettings(**settings))
 
 
 every = pytest.mark.parametrize("name", CODECS)
@@ -216,7 +217,7 @@ def test_forged_bytes_are_refused_or_give_finite_vectors(name, payload):
 
 
 def test_a_forged_payload_is_refused_with_the_reason():
-    with pytest.raises(FrameError, match=f"at most {LONGEST} a part"):
+    with pytest.raises(FrameError, match=f"at most {LONGEST} per part"):
         make("top-k").decode(struct.pack("<BII", 1, 2**31, 0))
     with pytest.raises(FrameError, match="not in rising order"):
         make("top-k").decode(struct.pack("<BIIHHdd", 1, 3, 2, 1, 1, 0.5, 0.5))
@@ -231,15 +232,19 @@ def test_each_codec_has_its_own_number_in_the_frame():
     assert [codec.id for codec in codecs] == [1, 2, 3, 4, 17, 20]
 
 
+def test_a_payload_has_no_room_for_more_parts_than_a_byte_can_count():
+    with pytest.raises(FrameError, match="at most 255 parts, not 256"):
+        make("float64").encode([np.zeros(1)] * 256)
+
+
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("topk", "sentence"),
     [
-        (lambda: CODECS["int8"](), "codec = 'int8': .* needs a stream"),
-        (lambda: make("top-k", share=0.0), r"codec\.share = 0\.0: must be greater than 0 and at most 1"),
-        (lambda: make("top-k", values="top-k"), r"codec\.values = 'top-k': must be one of float64, float32"),
-        (lambda: make("float64").encode([np.zeros(1)] * 256), "at most 255 parts, not 256"),
+        ({"share": 0.0}, "network.topk.share = 0.0: a share above 0 and at most 1"),
+        ({"values": "top-k"}, 'network.topk.values = "top-k": choose one of float64, float32, float16, int8'),
     ],
 )
-def test_misuse_is_a_sentence(build, message):
-    with pytest.raises((ScenarioError, FrameError), match=message):
-        build()
+def test_impossible_settings_of_top_k_are_refused_with_their_field(topk, sentence):
+    with pytest.raises(ScenarioError) as refused:
+        Scenario.of({"algorithm": {"name": "admm"}, "network": {"topk": topk}})
+    assert str(refused.value) == sentence

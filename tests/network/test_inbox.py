@@ -3,7 +3,13 @@ from math import inf
 import numpy as np
 import pytest
 
-from simnet.network.inbox import Inbox
+from simnet.network.inbox import Inbox, Intake
+
+
+def test_an_agent_that_needs_no_time_has_no_inbox():
+    assert Intake(capacity=3).inbox() is None
+    inbox = Intake(service="1 s", capacity=0).inbox()
+    assert [inbox.admit(now) for now in (0.0, 0.5)] == [1.0, inf]
 
 
 def test_messages_are_taken_in_one_after_another():

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simnet.network.codec import CODECS
 from simnet.network.frame import HEADER_BYTES
 from simnet.network.model import LinkModel
 from simnet.network.row_reports import from_users, row_bytes, upload
 from simnet.streams import Streams
 from tests.network.models import bernoulli, constant, uniform
+from tests.network.test_codec import make
 
 
 def test_a_report_is_a_frame_with_a_row_and_its_label():
-    codec = CODECS["float64"]()
+    codec = make("float64")
     assert row_bytes(7) == len(codec.encode((np.zeros(7), np.zeros(1))))
     found = from_users(LinkModel(), Streams(1), 0, 10, 7)
     assert (found.messages, found.delivered) == (10, 10)

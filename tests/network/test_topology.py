@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -9,14 +10,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simnet.errors import ScenarioError
-from simnet.network.topology import KINDS, build
+from simnet.network.topology import TOPOLOGIES
+from simnet.scenario import Scenario
 from simnet.streams import Streams
 
 seeds = st.integers(0, 10**6)
 
 
 def draw(kind: str, agents: int, seed: int = 1, **settings):
-    return build(kind, agents, Streams(seed).generator("topology"), **settings)
+    return drawn(Streams(seed).generator("topology"), kind, agents, **settings)
+
+
+def drawn(rng, kind, agents, **settings):
+    return TOPOLOGIES[kind](kind=kind, agents=agents, **settings).draw(rng, Path)
 
 
 def check_network(graph: nx.Graph, agents: int) -> None:
@@ -40,7 +46,7 @@ def test_half_an_edge_is_rounded_as_python_rounds():
 
 def test_every_labelled_tree_is_equally_likely():
     rng = Streams(1).generator("topology")
-    counts = Counter(tuple(build("random", 4, rng, mean_degree=1.5).edges) for _ in range(4000))
+    counts = Counter(tuple(drawn(rng, "random", 4, mean_degree=1.5).edges) for _ in range(4000))
     assert len(counts) == 4**2  # Cayley
     # The sum of squares is chi-squared with 15 degrees of freedom.
     assert sum((count - 250) ** 2 / 250 for count in counts.values()) < 37.7  # exceeded once in a thousand
@@ -49,7 +55,7 @@ def test_every_labelled_tree_is_equally_likely():
 def test_the_further_edges_of_a_random_graph_fall_on_all_free_pairs_alike():
     """Given its tree, a graph of 4 agents and 4 edges has one more edge on one of 3 free pairs."""
     rng = Streams(2).generator("topology")
-    counts = Counter(tuple(build("random", 4, rng, mean_degree=2).edges) for _ in range(4000))
+    counts = Counter(tuple(drawn(rng, "random", 4, mean_degree=2).edges) for _ in range(4000))
     # 3 squares, reached from 4 trees each, and 12 triangles with a tail, from 3 each: 48 equally likely ways.
     squares = {edges: n for edges, n in counts.items() if all(d == 2 for _, d in nx.Graph(edges).degree)}
     assert (len(squares), len(counts)) == (3, 15)
@@ -107,13 +113,13 @@ def test_in_a_regular_graph_everybody_has_the_same_number_of_neighbours(agents, 
 
 def test_every_cubic_graph_of_six_agents_turns_up():
     rng = Streams(3).generator("topology")
-    assert len({tuple(build("regular", 6, rng, degree=3).edges) for _ in range(2000)}) == 70
+    assert len({tuple(drawn(rng, "regular", 6, degree=3).edges) for _ in range(2000)}) == 70
 
 
 def test_a_regular_graph_has_as_many_triangles_as_theory_says():
     """Their number tends to a Poisson variable of mean (d − 1)³/6 (Bollobás 1980, corollary 2)."""
     rng = Streams(4).generator("topology")
-    triangles = [sum(nx.triangles(build("regular", 200, rng, degree=3)).values()) // 3 for _ in range(400)]
+    triangles = [sum(nx.triangles(drawn(rng, "regular", 200, degree=3)).values()) // 3 for _ in range(400)]
     assert np.mean(triangles) == pytest.approx(4 / 3, abs=0.2)
     assert np.var(triangles) == pytest.approx(4 / 3, abs=0.4)
 
@@ -179,25 +185,16 @@ def test_the_same_stream_gives_the_same_graph_and_another_stream_another(kind, s
 @pytest.mark.parametrize(
     ("kind", "agents", "settings", "message"),
     [
-        ("torus", 5, {}, r"topology\.kind = 'torus': must be one of random, ring"),
-        ("ring", 1, {}, r"topology\.agents = 1: a network has at least 2"),
         ("ring", 2, {}, r"topology\.agents = 2: a ring has at least 3"),
-        ("ring", None, {}, r"topology\.agents is missing"),
-        ("random", 5, {}, r"topology\.mean_degree is missing"),
         ("random", 5, {"mean_degree": 4.3}, r"topology\.mean_degree = 4\.3: 5 agents have at most 4 neighbours"),
         ("random", 5, {"mean_degree": 1.3}, r"topology\.mean_degree = 1\.3: 5 agents need at least 1\.6"),
         ("regular", 5, {"degree": 3}, r"topology\.degree = 3: 5 agents need an even degree"),
         ("regular", 5, {"degree": 5}, r"topology\.degree = 5: 5 agents have 1 to 4 neighbours"),
-        ("regular", 5, {"degree": 0}, r"topology\.degree = 0"),
         ("regular", 6, {"degree": 1}, r"topology\.degree = 1: 6 agents need at least 2"),
         ("small-world", 9, {"degree": 3, "rewire": 0.1}, r"topology\.degree = 3: .* even degree from 2 to 8"),
         ("small-world", 4, {"degree": 4, "rewire": 0.1}, r"topology\.degree = 4"),
-        ("small-world", 9, {"degree": 4, "rewire": 1.1}, r"topology\.rewire = 1\.1: a probability"),
         ("scale-free", 5, {"attach": 5}, r"topology\.attach = 5: .* joins 1 to 4"),
-        ("scale-free", 5, {"attach": 0}, r"topology\.attach = 0"),
-        ("geometric", 5, {"radius": 0.0}, r"topology\.radius = 0\.0: must be greater than 0"),
         ("geometric", 200, {"radius": 0.01}, r"topology\.radius = 0\.01: 200 agents need about 0\.14"),
-        ("file", None, {}, r"topology\.file is missing"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_the_field_and_what_would_be_right(kind, agents, settings, message):
@@ -205,14 +202,32 @@ def test_what_cannot_be_is_refused_with_the_field_and_what_would_be_right(kind, 
         draw(kind, agents, **settings)
 
 
-def test_settings_of_other_kinds_do_not_disturb():
-    everything = {"mean_degree": 3, "degree": 4, "rewire": 0.1, "attach": 2, "radius": 0.6}
-    for kind in KINDS:
+@pytest.mark.parametrize(
+    ("topology", "sentence"),
+    [
+        ({"kind": "torus"}, 'topology.kind = "torus": choose one of random, ring'),
+        ({"kind": "ring", "agents": 1}, "topology.agents = 1: a whole number of at least 2"),
+        ({"kind": "random", "mean_degree": 0}, "topology.mean_degree = 0: a number above 0"),
+        ({"kind": "regular", "degree": 0}, "topology.degree = 0: a whole number of at least 1"),
+        ({"kind": "small-world", "rewire": 1.1}, "topology.rewire = 1.1: a probability lies between 0 and 1"),
+        ({"kind": "scale-free", "attach": 0}, "topology.attach = 0: a whole number of at least 1"),
+        ({"kind": "geometric", "radius": 0.0}, "topology.radius = 0.0: a number above 0"),
+        ({"kind": "file"}, "topology.file is missing"),
+    ],
+)
+def test_a_setting_that_no_graph_has_is_refused_when_the_scenario_is_read(topology, sentence):
+    with pytest.raises(ScenarioError) as refused:
+        Scenario.of({"algorithm": {"name": "admm"}, "topology": topology})
+    assert str(refused.value).startswith(sentence)
+
+
+def test_every_kind_can_be_drawn_with_its_defaults():
+    for kind in TOPOLOGIES:
         if kind != "file":
-            check_network(draw(kind, 12, **everything), 12)
+            check_network(draw(kind, 12), 12)
 
 
 def test_an_agents_number_is_one_object_wherever_the_graph_has_it():
-    graph = build("regular", 1000, np.random.default_rng(1), degree=4)
+    graph = drawn(np.random.default_rng(1), "regular", 1000, degree=4)
     nodes = {id(node) for node in graph}
     assert {id(peer) for node in graph for peer in graph[node]} <= nodes

@@ -45,6 +45,7 @@ def test_a_table_lists_parts_by_their_words():
     assert {"square": Square, "circle": Circle} == SHAPES
     assert tag_of(Square) == ("kind", "square")
     assert tag_of(Drawing) is None
+    assert Circle(kind="circle", radius=1.0).word == "circle"
 
 
 def test_a_table_refuses_two_parts_of_one_name_and_what_has_no_name():
