@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import DataError
+from simnet.learning.batch_solver import BatchSolver
 from simnet.learning.datasets import Matrix
-from simnet.learning.measure import Measurement, measure_together
-from simnet.learning.objective import LocalObjective, fold_labels
-from simnet.learning.stacks import Stacks
+from simnet.learning.objective import LocalObjective, Measurement, fold_labels
 from simnet.vectors import Vector
 
 Models = npt.NDArray[np.float64]
@@ -54,7 +53,7 @@ class Evaluator:
         self._losses, self._errors = np.zeros(len(parts)), np.zeros(len(parts))
         self._weights = np.array([part.weight for part in parts])
         self._regularisers = np.array([part.regulariser for part in parts])
-        self._stacks = Stacks()
+        self._solver = BatchSolver()
 
     def evaluate(self, thetas: Models, duals: Models | None = None) -> Evaluation:
         """All measures, for one model an agent."""
@@ -77,9 +76,8 @@ class Evaluator:
             raise DataError(f"{len(self._last)} agents need as many models, not an array of shape {thetas.shape}")
         moved = np.flatnonzero((thetas != self._last).any(axis=1))
         models = thetas[moved]
-        self._losses[moved] = measure_together(
-            [Measurement(self._parts[agent], model) for agent, model in zip(moved.tolist(), models, strict=True)],
-            self._stacks,
+        self._losses[moved] = self._solver.measure(
+            [Measurement(self._parts[agent], model) for agent, model in zip(moved.tolist(), models, strict=True)]
         )
         self._errors[moved] = self.test_errors(models)
         self._last[moved] = models

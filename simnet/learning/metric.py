@@ -26,7 +26,7 @@ from simnet.vectors import Vector
 
 _SAMPLE = 4  # rows a feature: a Hessian from so few costs two gradients on Adult, and BFGS makes up for the rest
 _MEMORY = 20  # pairs
-FAINT = 1e-12
+_FAINT = 1e-12
 """Of the smoothness: a curvature below the Hessian's rounding would leave it without a factor."""
 NEAR = 0.05
 """The share by which μ may differ from the one that a metric was made for."""
@@ -55,7 +55,7 @@ class Metric(Protocol):
 
 def choose(objective: LocalObjective) -> Metric:
     """The metric that makes solves of `objective` cheapest."""
-    if objective.kind is not None:
+    if objective.batch_key is not None:
         return FullMetric(objective)
     dense = DenseMetric(objective)
     return dense if objective.features <= 256 or dense.cost <= 30 else PairsMetric(objective)
@@ -88,18 +88,14 @@ class DenseMetric:
 
     def rebuild(self, theta: Vector, curvature: float) -> None:
         hessian = self._objective.loss_hessian(theta, self._every)
-        hessian.flat[:: self._objective.features + 1] += max(curvature, FAINT * self._objective.smoothness)
+        hessian.flat[:: self._objective.features + 1] += max(curvature, _FAINT * self._objective.smoothness)
         self.inverse = self._invert(hessian.T)
         self.curvature = curvature
         self._every = max(1, self._every // 4)
         self.cost = self._price()
 
-    def fits(self, curvature: float) -> bool:
-        """Whether μ is close enough to the one that K was made for."""
-        return abs(curvature - self.curvature) <= NEAR * curvature
-
     def shift(self, curvature: float) -> bool:
-        if self.fits(curvature):
+        if abs(curvature - self.curvature) <= NEAR * curvature:
             return True
         try:
             forward = self._invert(self.inverse)
@@ -123,52 +119,26 @@ class DenseMetric:
     def _invert(self, matrix: Square) -> Square:
         """The inverse of a positive definite matrix, upper triangles only; `matrix` is overwritten."""
         self.factorisations += 1
-        return _inverse(matrix)
-
-
-def _inverse(matrix: Square) -> Square:
-    factor, failed = dpotrf(matrix, clean=0, overwrite_a=1)
-    if failed:
-        raise np.linalg.LinAlgError("not positive definite")
-    inverse: Square = dpotri(factor, overwrite_c=1)[0]
-    return inverse
+        factor, failed = dpotrf(matrix, clean=0, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError("not positive definite")
+        inverse: Square = dpotri(factor, overwrite_c=1)[0]
+        return inverse
 
 
 class FullMetric(DenseMetric):
     """K as a whole matrix, updated where it is."""
-
-    @property
-    def whole(self) -> bool:
-        """Whether the next Hessian is one of all rows."""
-        return self._every == 1
-
-    def begin(self, inverse: Square, curvature: float) -> None:
-        """`rebuild` from what `inverses` made of the Hessian of all rows."""
-        self.inverse, self.curvature = inverse, curvature
-        self.factorisations += 1
 
     def apply(self, gradient: Vector) -> Vector:
         product: Vector = self.inverse.dot(gradient)
         return product
 
     def learn(self, step: Vector, change: Vector, product: float) -> None:
-        d = self._objective.features
-        update(self.inverse, step, change, np.array(product), np.empty((2, d, d)))
+        update(self.inverse, step, change, np.array(product), np.empty((2, *self.inverse.shape)))
 
     def _invert(self, matrix: Square) -> Square:
-        return _mirrored(super()._invert(matrix).T)
-
-
-def inverses(matrices: Stack) -> Stack:
-    """What `FullMetric` makes of each of a stack of Hessians, which is overwritten."""
-    for matrix in matrices:
-        _inverse(matrix.T)  # where it is
-    return _mirrored(matrices)
-
-
-def _mirrored(lower: Stack) -> Stack:
-    """Symmetric matrices, or one, from their lower triangles."""
-    return np.ascontiguousarray(np.where(_above(lower.shape[-1]), lower.swapaxes(-1, -2), lower))
+        lower = super()._invert(matrix).T
+        return np.ascontiguousarray(np.where(_above(len(lower)), lower.T, lower))
 
 
 @cache
@@ -178,10 +148,9 @@ def _above(features: int) -> npt.NDArray[np.bool_]:
 
 
 def update(inverse: Stack, step: Stack, change: Stack, product: Stack, space: Stack) -> None:
-    """Let K, or each of a stack of them, map `change` to `step`, as `DenseMetric.learn` does; `space` is for two of it.
+    """Let K, or each K of a stack, map `change` to `step`, as `DenseMetric.learn` does; `space` is for two like K.
 
-    What is done to one matrix of a stack is what is done to one alone, operation by operation, and K stays symmetric to
-    the last bit.
+    A matrix of a stack goes through the same operations as one alone, and K stays symmetric to the last bit.
     """
     w = np.matmul(inverse, change[..., None])[..., 0]
     w -= (0.5 + np.vecdot(w, change) / (2.0 * product))[..., None] * step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ from simnet.vectors import Vector
 Square: TypeAlias = npt.NDArray[np.float64]
 Stack: TypeAlias = npt.NDArray[np.float64]
 """A number, a vector or a matrix for each of several problems."""
-Kind: TypeAlias = tuple[int, int, int]
+BatchKey: TypeAlias = tuple[int, int, int]
+"""Rows, features and loss: what objectives have in common that are computed with in one batch."""
 Product: TypeAlias = Callable[[Vector], Vector]
 
 _TINY, _FEW = 4096, 256  # entries and features; a product with more entries costs more than its call
@@ -60,10 +61,10 @@ class LocalObjective:
         self.stored = entries.size
         self.smoothness = weight * loss.smoothness * float(entries.dot(entries)) / self.rows
         """A bound on the eigenvalues of the loss term's Hessian: c1 times the trace of AᵀA/m."""
-        self.kind = self._kind()
-        """What small objectives must have in common to be computed with together; None if this is none of them."""
+        self.batch_key = self._batch_key()
+        """None if the objective is too large for batches to be faster, or sparse."""
 
-    def _kind(self) -> Kind | None:
+    def _batch_key(self) -> BatchKey | None:
         # A product with one row or one column is another routine for a stack of them than for one.
         few = min(self.rows, self.features) > 1 and self.features <= _FEW and self.stored <= _TINY and not self.sparse
         return (self.rows, self.features, id(self.loss)) if few else None
@@ -123,6 +124,18 @@ class LocalObjective:
         hessian = self.loss_hessian(theta)
         hessian[np.diag_indices(self.features)] += self.regulariser
         return hessian
+
+
+class Measurement(NamedTuple):
+    """A request for the mean loss of a model over an agent's rows, each row's loss counted with at most `ceiling`."""
+
+    objective: LocalObjective
+    theta: Vector
+    ceiling: float = math.inf
+
+    def answer(self) -> float:
+        """The mean loss, computed alone."""
+        return self.objective.mean_loss(self.theta, self.ceiling)
 
 
 @dataclass(frozen=True, eq=False)

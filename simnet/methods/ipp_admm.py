@@ -15,8 +15,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from simnet.learning.measure import Measurement
-from simnet.learning.objective import LocalObjective
+from simnet.learning.objective import LocalObjective, Measurement
 from simnet.methods.duals import Duals
 from simnet.methods.peer import Proposal, Solving, Test, Work
 from simnet.methods.pp_admm import Perturbation, PpAdmm, PpAdmmPeer

@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol, TypeGuard, TypeVar, overload
 
 import msgspec
 
-from simnet.learning.measure import Measurement
+from simnet.learning.objective import Measurement
 from simnet.learning.solver import Problem
 from simnet.privacy.ledger import Charge
 from simnet.vectors import Vector

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from simnet.learning.batch_solver import stacked
 from simnet.learning.evaluation import Evaluator
-from simnet.learning.stacks import stacked
 from simnet.record.events import EvaluationDone
 from simnet.record.rounding import sig
 from simnet.vectors import Vector

@@ -1,7 +1,7 @@
 """Sees the local work of agents through: the problems of all who begin a round at one instant are solved together.
 
 Who begins at the same instant is a matter of the simulated clock alone, and a problem's solution does not depend on
-those that it is solved with (`simnet.learning.together`): the workshop changes no number of a run, only its cost.
+those that it is solved with (`simnet.learning.batch_solver`): the workshop changes no number of a run, only its cost.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import Any
 
 from simpy.events import Event as SimEvent
 
-from simnet.learning.measure import Measurement, measure_together
+from simnet.learning.batch_solver import BatchSolver
+from simnet.learning.objective import Measurement
 from simnet.learning.solver import Problem
-from simnet.learning.stacks import Stacks
-from simnet.learning.together import solve_together
 from simnet.methods.peer import Proposal, Work
 from simnet.sim.agenda import Agenda
 from simnet.sim.sim_events import SOLVING, Moment, Signal
@@ -42,7 +41,7 @@ class Workshop:
     def __init__(self, env: Agenda) -> None:
         self._env = env
         self._jobs: list[Job] = []
-        self._stacks = Stacks()
+        self._solver = BatchSolver()
 
     def see_through(self, work: Work) -> Job:
         """Take on an agent's work; what to wait for."""
@@ -56,11 +55,11 @@ class Workshop:
         jobs, self._jobs = self._jobs, []
         for first in range(0, len(jobs), BATCH):
             batch = jobs[first : first + BATCH]
-            for job, outcome in zip(batch, see_through([job.work for job in batch], self._stacks), strict=True):
+            for job, outcome in zip(batch, see_through([job.work for job in batch], self._solver), strict=True):
                 job.end(outcome)
 
 
-def see_through(works: Sequence[Work], stacks: Stacks) -> list[Proposal]:
+def see_through(works: Sequence[Work], solver: BatchSolver) -> list[Proposal]:
     """The outcome of each work, in order; the requests of all are answered together.
 
     Measurements come first: so all who have a problem, before one or after, meet when problems are solved.
@@ -83,8 +82,8 @@ def see_through(works: Sequence[Work], stacks: Stacks) -> list[Proposal]:
     while problems or measurements:
         if measurements:
             asked, measurements = measurements, {}
-            go_on(asked, measure_together(list(asked.values()), stacks))
+            go_on(asked, solver.measure(list(asked.values())))
         else:
             due, problems = problems, {}
-            go_on(due, solve_together(list(due.values()), stacks))
+            go_on(due, solver.solve(list(due.values())))
     return outcomes

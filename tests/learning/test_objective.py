@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simnet.errors import DataError
 from simnet.learning.losses import HINGE_WIDTH, LOGISTIC, LOSSES, SMOOTHED_HINGE
-from simnet.learning.objective import LocalObjective, Subproblem
+from simnet.learning.objective import LocalObjective, Measurement, Subproblem
 
 seeds = st.integers(0, 2**32 - 1)
 losses = st.sampled_from(list(LOSSES.values()))
@@ -145,3 +145,15 @@ def test_the_rows_and_labels_that_an_objective_was_made_of_can_be_had_back(densi
     assert back.name == "mine"
     assert back.y.tolist() == y.tolist()
     assert (back.X.toarray() if isinstance(back.X, sp.csr_array) else back.X).tolist() == X.tolist()
+
+
+def test_a_measurement_is_the_mean_of_the_rows_losses_each_up_to_the_ceiling():
+    rng = np.random.default_rng(1)
+    X, theta = rng.standard_normal((7, 3)), np.array([1.0, -2.0, 3.0])
+    y = np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0])
+    f = LocalObjective(X, y, LOGISTIC, 0.01)
+    losses = [math.log(1.0 + math.exp(-label * float(row @ theta))) for row, label in zip(X, y, strict=True)]
+    assert math.isclose(Measurement(f, theta).answer(), sum(losses) / 7, rel_tol=1e-14)
+    clipped = sum(min(loss, 0.5) for loss in losses) / 7
+    assert math.isclose(Measurement(f, theta, 0.5).answer(), clipped, rel_tol=1e-14)
+    assert min(losses) < 0.5 < max(losses)
