@@ -27,7 +27,7 @@ _HEADINGS = {
 
 
 def means_table(result: StudyResult) -> Table:
-    """A row a setting: mean and half the width of its 95 % interval (Student's t) of the headline figures."""
+    """One row per setting: mean and half the width of its 95 % interval (Student's t) of the headline figures."""
     table = Table(title=f"{result.name}: mean ± half of the 95 % interval (t) over seeds")
     for name in labels(result.fields):
         table.add_column(name, style="bold")
@@ -48,7 +48,7 @@ def means_table(result: StudyResult) -> Table:
 
 
 def plan_table(plan: SweepPlan) -> Table:
-    """A row a run: what is done and what would run."""
+    """One row per run: what is done and what would run."""
     table = Table(title=f"{plan.study.name}: {len(plan.todo):,} of {len(plan.runs):,} runs to do")
     for name in ("run", *labels(plan.study.fields), "seed", "state"):
         table.add_column(name)
@@ -83,7 +83,7 @@ def sweep_json(plan: SweepPlan, result: StudyResult) -> dict[str, Any]:
 
 
 def say_failures(result: StudyResult) -> None:
-    """A sentence a setting that failed."""
+    """One sentence per setting that failed."""
     seeds: dict[tuple[str, str], int] = {}
     for row in result.failures.to_dicts():
         failure = described({name: row[name] for name in result.fields}), row["error"]

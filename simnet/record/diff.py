@@ -1,7 +1,8 @@
-"""Where two logs part: the first event that differs, in words.
+"""The first event in which two logs differ, in words.
 
-Two releases are the same if they round to the same eight digits, and two last lines whatever they seal: logs with equal
-digests do not differ. When the scenarios differ, that is a note, and what it led to first is the difference.
+Two releases are the same if they round to the same eight digits. Two last lines are the same whatever their seals. So
+logs with equal digests do not differ. Different scenarios are only noted; the difference is the first event that they
+led to.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _FATES: dict[type[Event], str] = {
 
 @dataclass(frozen=True)
 class Difference:
-    """The first event that differs, told in `sentence`; `fields` are those that differ if the kinds are equal."""
+    """The first event that differs, in words. `fields` names the fields that differ if both events are of one kind."""
 
     seq: int
     sentence: str
@@ -83,7 +84,7 @@ def diff(a: Path, b: Path) -> Difference | None:
 
 
 def _named(path: Path) -> Iterator[Recorded]:
-    """The events of a log whose errors name it: with two logs, one must know which."""
+    """The events of a log. Its errors name the log, because there are two."""
     try:
         yield from read(find_log(path))
     except LogError as error:
@@ -130,7 +131,7 @@ def _when(ta: float, tb: float) -> str:
 
 
 def _contrast(a: Any, b: Any) -> str:
-    """Two kinds of events: two fates of one message are told as such."""
+    """Two events of different kinds; two fates of one message are told in one sentence."""
     if type(a) in _FATES and type(b) in _FATES and _journey(a) == _journey(b):
         return f"A {_FATES[type(a)]} {_journey(a)}, B {_FATES[type(b)]} it"
     return f"A: {a}; B: {b}"
@@ -143,7 +144,7 @@ def _journey(event: Any) -> str:
 
 
 def _fields(a: Event, b: Event) -> tuple[str, ...]:
-    """The names of the fields in which two events of one kind differ; seals follow from the rest."""
+    """The names of the fields in which two events of one kind differ; seals do not count, they follow from the rest."""
     one, two = msgspec.structs.asdict(a), msgspec.structs.asdict(b)
     if isinstance(a, RunFinished):
         one["digest"] = two["digest"] = one["sha256"] = two["sha256"] = ""
@@ -153,7 +154,7 @@ def _fields(a: Event, b: Event) -> tuple[str, ...]:
 
 
 def _value(a: Any, b: Any, name: str) -> str:
-    """A field of both; of two models the first entry that differs."""
+    """A field of both events; of two models only the first entry that differs."""
     one, two = getattr(a, name), getattr(b, name)
     if isinstance(a, ReleaseMade):
         x, y = unpack(one), unpack(two)

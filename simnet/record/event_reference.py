@@ -12,7 +12,7 @@ from simnet.record import events
 _INTRODUCTION = """\
 # Events
 
-A run's log, `events.jsonl.zst`, holds one JSON object a line, in the order in which things happened:
+A run's log, `events.jsonl.zst`, holds one JSON object per line, in the order in which things happened:
 
     {"seq":812,"t":3.2,"event":"message.lost","agent":2,"round":16,"peer":0,"message":77}
 
@@ -100,7 +100,7 @@ def _default(node: ast.expr | None) -> str:
 
 
 def _type(node: ast.expr) -> str:
-    """A Python type as a reader of JSON sees it."""
+    """A Python type in the words of a reader of JSON."""
     match node:
         case ast.Name(id=name):
             return _TYPES[name]

@@ -1,4 +1,4 @@
-"""The kinds of events: a typed record each.
+"""The kinds of events, each a typed record.
 
 A line of the log is `{"seq": …, "t": …, "event": kind, …the record's fields}`. The bus numbers and times events; the
 records here hold only what happened. The fields `agent`, `round`, `peer` and `message` mean the same everywhere: the
@@ -141,9 +141,10 @@ class BroadcastSkipped(Event, frozen=True, forbid_unknown_fields=True):
 
 
 class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
-    """Before the first round an agent's rows went, a message each, to whoever computes with them; all fates are met.
+    """Before the first round an agent's rows went to whoever computes with them, each in a message of its own.
 
-    The rows are those of its users (pdml), or its own on their way to a trusted hub (dp-admm).
+    The rows are those of its users (pdml), or its own on their way to a trusted hub (dp-admm). All of these
+    messages have met their fates.
     """
 
     kind: ClassVar[str] = "reports.gathered"
@@ -151,7 +152,7 @@ class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
 
     agent: int
     messages: int
-    """reports sent, one a row"""
+    """reports sent, one per row"""
     delivered: int
     """reports that arrived"""
     lost: int

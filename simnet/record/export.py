@@ -1,6 +1,6 @@
 """A log as plain text for other tools: JSON lines, or one kind of event as CSV.
 
-The seal stands at a log's end: a log that turns out to be altered raises `LogError` there, after its lines are out.
+The seal stands at the end of a log. So a log that was altered raises `LogError` only there, after its lines are out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simnet.record.log import read
 
 
 def export_jsonl(path: Path, handle: TextIO) -> None:
-    """All events, a line of JSON each, as the log holds them."""
+    """All events as the log holds them, one line of JSON per event."""
     for seq, t, event in read(find_log(path)):
         handle.write(line(seq, t, event).decode() + "\n")
 

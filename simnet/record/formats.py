@@ -39,7 +39,7 @@ def _finite(value: Any) -> Any:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested fields under dotted names, entries of a list of tables by their number.
+    """Nested fields under dotted names; an entry of a list of tables is named by its number.
 
     >>> flat({"network": {"link": {"queue": 64}}, "seed": 1})
     {'network.link.queue': 64, 'seed': 1}

@@ -54,9 +54,12 @@ class _Agent:
     """Where an agent stands: what it did so far, the round it is in (0 between rounds), what it did in that round."""
 
     finished: int = 0
+    """the last round that it has finished"""
     releases: int = 0
     answers: int = 0
+    """answers that its sparse vector test has given"""
     advance: dict[str, int] = field(default_factory=dict)
+    """releases that it has paid for in advance, by mechanism"""
 
     round: int = 0
     paid: int = 0
@@ -76,12 +79,14 @@ class _Agent:
 
 @dataclass(slots=True)
 class _Link:
-    """One direction of a link: the round of the value in force at its receiver, and of those not looked at yet."""
+    """One direction of a link: the round of its receiver's newest value, and of values that came before their round."""
 
     newest: int = 0
     ahead: tuple[int, ...] = ()
     sent_in: int = 0
+    """the last round in which a message was sent"""
     used_in: int = 0
+    """the last round in which a value was used"""
 
 
 class _State:
@@ -201,7 +206,7 @@ class Rounds:
         self._agents[event.agent].used += 1
 
     def updated(self, _t: float, event: events.DualUpdated) -> None:
-        """The round is over: everything that belongs to it must have happened, once."""
+        """The round is over: everything that belongs to it must have happened exactly once."""
         agent, degree = self._agents[event.agent], self._state.degrees[event.agent]
         if agent.broadcasts + agent.skips != 1:
             self._complain(

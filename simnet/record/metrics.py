@@ -22,7 +22,11 @@ _COUNTED: dict[type[events.Event], str] = {
     **events.FATES,
     events.MessageRetransmitted: "retransmissions",
     events.MessageDuplicated: "duplicates",
+    events.BroadcastSent: "broadcasts",
+    events.BroadcastSkipped: "skips",
+    events.ReleaseMade: "releases",
 }
+"""What is counted one by one, and under which name."""
 _ACCURACY = tuple(field.name for field in msgspec.structs.fields(events.EvaluationDone) if field.type is float)
 _GATHERED = events.ReportsGathered.__struct_fields__[1:]
 
@@ -57,12 +61,12 @@ class PrivacyMeter:
 
 @lru_cache(maxsize=1 << 12)
 def _checked(name: str, kind: Kind, times: int, *parameters: tuple[str, float]) -> Charge:
-    """A charge; agents make the same ones over and over, and each is checked once."""
+    """A charge. Agents make the same charges over and over, and each one is checked once."""
     return Charge.of(name, dict(parameters), kind, times)
 
 
 class Metrics:
-    """Counts, and remembers what the summary and the tables need; of messages it needs no more than its `tally`."""
+    """A subscriber that keeps what the summary and the tables need. Messages are only counted, in `tally`."""
 
     def __init__(self) -> None:
         self.kinds = frozenset(_HANDLERS)
@@ -99,8 +103,8 @@ class Metrics:
         for name in _GATHERED:
             self._add(event.agent, name, getattr(event, name))
 
-    def _fate(self, event: Any) -> None:
-        """An agent's row counts what became of the messages that it sent."""
+    def _counted(self, event: Any) -> None:
+        """Count for the agent that did it; what became of a message counts for its sender."""
         sender = events.sender(event)
         self._add(sender, _COUNTED[type(event)])
         if type(event) is events.MessageLost and event.reason == "corrupted":
@@ -109,23 +113,14 @@ class Metrics:
             self._add(sender, "wire_bytes", event.wire_bytes)
 
     def _worked(self, event: events.RoundStarted | events.SolveFinished) -> None:
-        """Seconds of local work, from the begin of a round to the end of its solve."""
+        """Seconds of local work, from the start of a round to the end of its solve."""
         if type(event) is events.RoundStarted:
             self._began[event.agent] = self._now
         else:
             self._work += self._now - self._began[event.agent]
 
-    def _broadcast(self, event: events.BroadcastSent) -> None:
-        self._add(event.agent, "broadcasts")
-
-    def _skipped(self, event: events.BroadcastSkipped) -> None:
-        self._add(event.agent, "skips")
-
     def _used(self, event: events.ValueUsed) -> None:
         self.tally.used(event.agent, event.round, (event.staleness,))
-
-    def _released(self, event: events.ReleaseMade) -> None:
-        self._add(event.agent, "releases")
 
     def _spent(self, event: events.PrivacySpent) -> None:
         self._privacy.spend(event)
@@ -154,7 +149,7 @@ class Metrics:
 
     @property
     def agents(self) -> list[Row]:
-        """A row an agent: what it sent, how stale its view was, how good its model became, what it spent."""
+        """One row per agent: what it sent, how stale its values were, how good its model became, what it spent."""
         errors = (self._accuracy and self._accuracy.agent_test_error) or []
         losses = (self._accuracy and self._accuracy.agent_train_loss) or []
         finished = self.end.rounds if self.end else []
@@ -226,13 +221,10 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.RunStarted: Metrics._started,
     events.ReportsGathered: Metrics._gathered,
     events.MessageSent: Metrics._sent,
-    **dict.fromkeys(_COUNTED, Metrics._fate),
+    **dict.fromkeys(_COUNTED, Metrics._counted),
     events.RoundStarted: Metrics._worked,
     events.SolveFinished: Metrics._worked,
-    events.BroadcastSent: Metrics._broadcast,
-    events.BroadcastSkipped: Metrics._skipped,
     events.ValueUsed: Metrics._used,
-    events.ReleaseMade: Metrics._released,
     events.PrivacySpent: Metrics._spent,
     events.EvaluationDone: Metrics._evaluated,
     events.RunFinished: Metrics._finished,

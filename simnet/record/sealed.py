@@ -1,8 +1,8 @@
 """A compressed file that notices every change.
 
-zstd's own checksum covers what was compressed, not how: a byte of the compressed form can change without changing what
-it unpacks to. So a seal follows the compressed frame: a skippable frame, which every zstd tool passes over, with the
-sha256 of all bytes before it. No byte of the file is without a check.
+zstd's own checksum covers the content, not its compressed form: a byte of that form can change without changing the
+content. So a seal follows the compressed data: a skippable frame, which every zstd tool passes over, with the sha256 of
+all bytes before it. Every byte of the file is checked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Thinned logs: some kinds of events, and of these what happened at some of the agents.
 
-A large run makes more events than anyone wants to store. What a thinned log leaves out happened all the same: numbers
-are counted on (`seq` has gaps), and the run's figures are those of all events. Agents are chosen by a hash of the seed
-and their number, never by a stream of the run. Messages are kept with their sender, whole: the sending and the fate.
+A large run makes more events than anyone wants to store. What a thinned log leaves out happened all the same: the
+events keep their numbers, so `seq` has gaps, and the run's figures are those of all events. Agents are chosen by a hash
+of the seed and their number, never by a stream of the run. A message is kept with its sender: its sending and its fate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Is a log what it says it is? Schema, order, seal, the laws of every run, and the ε that its charges come to."""
+"""Is a log what it says it is? Schema, order, seal, the laws of every run, and the ε of its charges are checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Report:
     private: bool
     findings: tuple[str, ...]
     privacy: Account | None = None
-    """what the `privacy.spent` events alone come to, for the network"""
+    """the ε that the `privacy.spent` events add up to, for the network"""
     notes: tuple[str, ...] = ()
     """what could not be checked, and why"""
 
@@ -60,11 +60,11 @@ def verify(path: Path) -> Report:
     except BudgetError as error:
         return Report(count, digest, private, (f"event {count}, privacy.spent: {error}",))
     findings += laws.finish()
-    told = thinning is None or (PrivacySpent in thinning.kinds and thinning.sample is None)
-    spent = meter.network() if meter is not None and told else None
+    holds_charges = thinning is None or (PrivacySpent in thinning.kinds and thinning.sample is None)
+    spent = meter.network() if meter is not None and holds_charges else None
     if Path(path).is_dir():
         findings += _summary_findings(Path(path), digest, spent)
-    missing = [f"the laws of {title}" for title in laws.unchecked] + ([] if told else ["ε"])
+    missing = [f"the laws of {title}" for title in laws.unchecked] + ([] if holds_charges else ["ε"])
     notes = [] if thinning is None else [f"{thinning}; not checked: {', '.join(missing) or 'nothing'}"]
     return Report(count, digest, private, tuple(findings), spent, tuple(notes))
 

@@ -46,7 +46,7 @@ def embedded(data: Mapping[str, Any]) -> str:
 
 
 def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """A table column by column: names stand there once, not once a row."""
+    """A table column by column, so that each name is written once and not once per row."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
@@ -56,7 +56,7 @@ def facts(pairs: Mapping[str, str]) -> str:
 
 
 def cards(entries: Sequence[tuple[str, str, str]]) -> str:
-    """Name, figure and remark, a card each."""
+    """One card per entry: its name, figure and remark."""
     return "".join(
         f'<li><span class="name">{html.escape(name)}</span><strong>{html.escape(figure)}</strong>'
         f'<span class="remark">{html.escape(remark)}</span></li>'

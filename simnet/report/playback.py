@@ -1,14 +1,14 @@
 """What the page plays back: the flights of messages and the turns of agents, in columns of bytes.
 
-A flight is a message from its sending to its fate; a turn is one round of one agent: what it did, and how stale what it
-used was. Both are sampled when there are too many for a page, by a hash of the message's or the agent's number, so
-that a shown agent is shown in every round, and the same log always gives the same playback.
+A flight is a message from its sending to its fate. A turn is one round of one agent: what it did, and how stale the
+values were that it used. When there are too many for a page, both are sampled by a hash of the message's or the agent's
+number. So an agent that is shown is shown in every round, and the same log always gives the same playback.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,17 @@ TURNS = 40_000
 
 _CODES: dict[type[events.Event], int] = {kind: code for code, kind in enumerate(events.FATES, start=1)}
 _UNDER_WAY = 0
+_FLIGHT = {"sent": "<f8", "lasts": "<f4", "from": "<u4", "to": "<u4", "fate": "u1"}
+_TURN = {
+    "agent": "<u4",
+    "round": "<u4",
+    "began": "<f8",
+    "acted": "<f8",
+    "ended": "<f8",
+    "act": "u1",
+    "staleness": "<f4",
+}
+"""The columns of flights and turns, and the numbers they hold."""
 _SILENT, _BROADCAST, _SKIP = 0, 1, 2
 
 
@@ -125,35 +136,24 @@ class Playback:
             flights = [[r - 0.7, r - 0.2, fate, a, b, r, notice] for _, _, fate, a, b, r, notice in flights]
             turns = [[agent, r, r - 1.0, r - 0.7, r, act, stale] for agent, r, _, _, _, act, stale in turns]
         end = float(max((turn[4] for turn in turns), default=0.0)) if timeless else self._end
-        sent = [flight[0] for flight in flights]
-        lasts = [(flight[1] if flight[2] else end) - flight[0] for flight in flights]
+        # A flight that met no fate lasts to the end. The lowest bit of `fate` tells a notice from a value.
+        shown = [
+            (sent, (met if fate else end) - sent, a, b, 2 * fate + notice)
+            for sent, met, fate, a, b, _, notice in flights
+        ]
         return {
             "end": end,
             "timeless": timeless,
-            "flights": {
-                "count": len(flights),
-                "share": self._messages.share,
-                "sent": _packed(sent, "<f8"),
-                "lasts": _packed(lasts, "<f4"),
-                "from": _packed((flight[3] for flight in flights), "<u4"),
-                "to": _packed((flight[4] for flight in flights), "<u4"),
-                # The lowest bit tells a notice from a value.
-                "fate": _packed((2 * flight[2] + flight[6] for flight in flights), "u1"),
-            },
-            "turns": {
-                "count": len(turns),
-                "share": self._actors.share,
-                "agent": _packed((turn[0] for turn in turns), "<u4"),
-                "round": _packed((turn[1] for turn in turns), "<u4"),
-                "began": _packed((turn[2] for turn in turns), "<f8"),
-                "acted": _packed((turn[3] for turn in turns), "<f8"),
-                "ended": _packed((turn[4] for turn in turns), "<f8"),
-                "act": _packed((turn[5] for turn in turns), "u1"),
-                "staleness": _packed((turn[6] for turn in turns), "<f4"),
-            },
+            "flights": {"count": len(flights), "share": self._messages.share} | _packed(shown, _FLIGHT),
+            "turns": {"count": len(turns), "share": self._actors.share} | _packed(turns, _TURN),
             "faults": self._faults,
         }
 
 
-def _packed(values: Iterable[float], kind: str) -> str:
-    return base64.b64encode(np.array(list(values), dtype=kind).tobytes()).decode()
+def _packed(rows: Sequence[Sequence[float]], kinds: dict[str, str]) -> dict[str, str]:
+    """Rows as columns of numbers, each column as base64."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
+    return {
+        name: base64.b64encode(np.array(column, dtype=kind).tobytes()).decode()
+        for (name, kind), column in zip(kinds.items(), columns, strict=True)
+    }

@@ -141,7 +141,7 @@ class LinkCounts:
 
     @property
     def rows(self) -> list[Row]:
-        """A row a link, in the order of `run.started`; `failed_share` is of the messages that met a fate."""
+        """One row per link, in the order of `run.started`; `failed_share` is among messages that met a fate."""
         return [row | {"failed_share": _failed_share(row)} for row in self._rows.values()]
 
 
@@ -191,7 +191,7 @@ class MessageFlow:
         level, places = np.cumsum(steps[order]), _places(times[order], edges)
         most = np.zeros(len(edges) - 1, np.int64)
         np.maximum.at(most, places, level)
-        # What an interval begins with was there in it too.
+        # The messages that an interval begins with count in it too.
         started = np.concatenate([np.zeros(1, np.int64), level])[np.searchsorted(places, np.arange(len(most)))]
         return np.asarray(np.maximum(most, started), dtype=np.int64)
 
@@ -216,7 +216,7 @@ class _Kind:
 
 
 class Charges:
-    """A subscriber that keeps the ledgers."""
+    """A subscriber that keeps the privacy ledger of a run: every charge, and what its agent had spent after it."""
 
     def __init__(self, priced: int = _PRICED) -> None:
         self._priced = priced
@@ -226,7 +226,7 @@ class Charges:
         self._made: Counter[int] = Counter()
         self.count = 0
         self.entries: list[Row] = []
-        """A row a charge, with the agent's claimed and proven ε after it; the first ones only if there are many."""
+        """One row per charge, with the agent's claimed and proven ε after it; only the first ones if there are many."""
 
     def __call__(self, _seq: int, _t: float, event: events.Event) -> None:
         if isinstance(event, events.RunStarted):
@@ -257,7 +257,7 @@ class Charges:
 
     @property
     def kinds(self) -> list[Row]:
-        """A row a mechanism with its numbers: who paid for it, in which rounds, how often, and by which theorem."""
+        """One row per mechanism with its numbers: who paid for it, in which rounds, how often, and by which theorem."""
         return [
             {
                 "mechanism": kind.mechanism,
@@ -274,7 +274,7 @@ class Charges:
 
     @property
     def accounts(self) -> list[Row]:
-        """A row an agent: what it spent in all, and on which theorems that rests."""
+        """One row per agent: what it spent in all, and on which theorems that rests."""
         accounts = [self._meter.agent(agent) for agent in range(self._agents)]
         return [
             {
@@ -289,7 +289,7 @@ class Charges:
 
 
 def _listed(numbers: set[int]) -> str:
-    """Numbers for people: runs of them as a range.
+    """Numbers for people; those that follow each other are a range.
 
     >>> _listed({1, 2, 3, 7})
     '1–3, 7'

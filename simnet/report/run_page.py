@@ -23,9 +23,9 @@ _LINKS = 4_000
 _ROUNDS = 2_000
 """Points of a curve; a screen shows no more."""
 _EXACT = 60
-"""Up to here distances on the page can follow distances in the graph exactly; beyond, springs are cheaper."""
+"""Up to so many agents, distances on the page follow distances in the graph exactly; beyond, springs are cheaper."""
 _DRAWN = 2_000
-"""Beyond, no drawing shows anything but its outline."""
+"""Beyond so many agents, a drawing shows nothing but its outline, so a circle will do."""
 
 
 def run_page(run: RunFacts) -> str:
@@ -121,10 +121,8 @@ def _promise(privacy: Mapping[str, Any]) -> str:
 def _reports(run: RunFacts) -> str:
     if not run.flow.reports:
         return ""
-    text = (
-        f"Before the first round {count(run.flow.reports)} rows travelled, a message each; the charts leave them out."
-    )
-    return f"<p>{text}</p>"
+    rows = count(run.flow.reports)
+    return f"<p>Before the first round {rows} rows travelled, each in its own message; the charts leave them out.</p>"
 
 
 def _identity(run: RunFacts) -> dict[str, str]:

@@ -38,7 +38,7 @@ _POINTS = 120
 
 @dataclass(frozen=True, eq=False)
 class StudyFacts:
-    """A study as it stands; `settings` has a row a setting with the statistics of each figure over the seeds."""
+    """A study as it stands; `settings` has one row per setting with the statistics of each figure over the seeds."""
 
     name: str
     question: str | None
@@ -50,7 +50,7 @@ class StudyFacts:
     fronts: dict[tuple[str, str], list[int]]
     """the same for each pair of figures"""
     curves: list[dict[str, list[float | None]]]
-    """a table a setting: means over the seeds at each round, and the interval of what is shown"""
+    """one table per setting: means over the seeds at each round, and the interval of what is shown"""
     runs: dict[str, list[Any]]
     failures: dict[str, list[Any]]
 
@@ -75,7 +75,7 @@ def read_study(folder: Path) -> StudyFacts:
 
 
 def _settings(study: StudyResult) -> list[Row]:
-    """A row a setting that has a finished run: its fields, its runs, and a figure's mean and interval (t) each."""
+    """One row per setting that has a finished run: its fields, its runs, and mean and interval (t) of every figure."""
     known = [name for name in FIGURES if name in study.runs.columns]
     rows: dict[tuple[Any, ...], Row] = {}
     for told in study.means(*known).to_dicts() if known else []:
@@ -87,7 +87,7 @@ def _settings(study: StudyResult) -> list[Row]:
 
 
 def _front(settings: Sequence[Row], figures: Sequence[str]) -> list[int]:
-    """Settings without the first figure of all, the error or its like, take no part."""
+    """The front of the settings; a setting that has none of the figures takes no part."""
     missing = (None, None, None)
     points = [[row.get(figure, missing)[0] for figure in figures] for row in settings]
     judged = [place for place, point in enumerate(points) if any(value is not None for value in point)]
@@ -133,7 +133,7 @@ def _curve(rounds: pl.DataFrame) -> dict[str, list[float | None]]:
 
 
 def front(points: Sequence[Sequence[float | None]]) -> list[int]:
-    """The places of those points that no other is at least as small as in every coordinate and smaller in one.
+    """The places of the points that no other point beats: none is as small in every coordinate and smaller in one.
 
     None is worse than every number: an ε that no proof bounds. Numbers are compared to six digits: calibration meets
     the same ε with two methods only to nine or ten.

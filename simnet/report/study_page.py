@@ -49,7 +49,7 @@ def _data(study: StudyFacts) -> dict[str, Any]:
 
 
 def _columns(study: StudyFacts) -> dict[str, list[Any]]:
-    """A column a field, then n, then mean, low and high of each figure."""
+    """One column per field, then the number of seeds, then mean, low and high of each figure."""
     rows = study.settings
     found: dict[str, list[Any]] = {
         field: [row["values"][place] for row in rows] for place, field in enumerate(study.fields)

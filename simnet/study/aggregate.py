@@ -28,7 +28,7 @@ _RESAMPLES = 2000
 
 
 def means(runs: pl.DataFrame, by: Sequence[str], figures: Sequence[str], interval: Interval = "t") -> pl.DataFrame:
-    """A row a setting and figure: n, mean, interval, median, least and most. Failed runs do not count."""
+    """One row per setting and figure: n, mean, interval, median, least and most. Failed runs do not count."""
     _check(runs, [*by, *figures], interval)
     rows = []
     for names, group in _groups(runs, by):
@@ -47,7 +47,7 @@ def differences(
     figures: Sequence[str],
     interval: Interval = "t",
 ) -> pl.DataFrame:
-    """A row a setting and figure: statistics of (setting − baseline) over the seeds that both have, `others` equal.
+    """One row per setting and figure: statistics of (setting − baseline) over the seeds that both have, `others` equal.
 
     Settings that share a seed share every draw that they do not change, so the difference is sharper than the
     difference of the means.
@@ -128,7 +128,7 @@ def _check(runs: pl.DataFrame, columns: Sequence[str], interval: str) -> None:
 
 
 def costs(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> pl.DataFrame:
-    """A row a setting: n runs, how many reached the target, their share, the Kaplan–Meier median, least and most.
+    """One row per setting: runs, how many reached the target, their share, the Kaplan–Meier median, least and most.
 
     A cost that is nowhere finite, such as ε without noise, is never reached.
     """
@@ -153,7 +153,7 @@ def costs(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> 
 
 
 def first_hits(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> pl.DataFrame:
-    """A row a run: what it had spent when it reached the target, or in the end."""
+    """One row per run: what it had spent when it reached the target, or in the end."""
     spent = pl.col(cost).cast(pl.Float64)
     hit = pl.col("test_error") <= target
     table = rounds.sort("run", "round").group_by("run", maintain_order=True)

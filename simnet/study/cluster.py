@@ -1,4 +1,4 @@
-"""The same runs on a Dask cluster: one of this machine's processes, or any scheduler that can be reached."""
+"""The runs of a study on a Dask cluster: a local one of this machine's processes, or any that can be reached."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def execute(jobs: Sequence[Job], address: str, workers: int) -> Generator[Record
         by_name = {f"simnet-{job.key}": job for job in jobs}
         futures = client.map(perform, list(by_name.values()), key=list(by_name), pure=False)
         try:
-            # Results come in batches: asking for them one by one costs a trip to the scheduler each.
+            # Results come in batches: to ask for each one would cost a trip to the scheduler per run.
             for future, result in as_completed(futures, with_results=True, raise_errors=False):
                 job = by_name[future.key]
                 yield result if future.status == "finished" else failed(job, _reason(future.exception()))
@@ -78,7 +78,7 @@ def _local(workers: int) -> Iterator[Client]:
 def _begin_workers() -> str:
     """How worker processes come to be: where that is safe, as copies of one that has imported what they need.
 
-    So all imports are done once and not once a worker, and a worker ends without taking its modules apart. A worker
+    So all imports are done once and not once per worker, and a worker ends without taking its modules apart. A worker
     that Dask spawns also returns each freed array to the system at once, which costs a run a tenth of its time. The
     copies are deaf to Ctrl-C, as the pool's workers are: it is for this process to answer, which ends them.
     """

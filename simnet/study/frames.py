@@ -1,4 +1,4 @@
-"""Records as columns: one table of runs, one of rounds, with the same words as summary.json and rounds.csv."""
+"""Stored runs as data frames: one of runs, one of rounds, with the same words as summary.json and rounds.csv."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def run_row(record: Row) -> Row:
 
 
 def runs_frame(records: Sequence[Row]) -> pl.DataFrame:
-    """A row a run."""
+    """One row per run."""
     return _frame([run_row(record) for record in records], RUNS)
 
 
 def rounds_frame(records: Sequence[Row]) -> pl.DataFrame:
-    """A row a round, told apart by the run's key."""
+    """One row per round, with the key of its run."""
     return _frame([{"key": record["key"], **row} for record in records for row in record["rounds"]], ROUNDS)
 
 
 def plan_frame(plan: Row) -> pl.DataFrame:
-    """A row a planned run: number, key, seed and the varied fields."""
+    """One row per planned run: number, key, seed and the varied fields."""
     runs = plan["runs"]
     columns: dict[str, Any] = {
         "run": pl.Series([*range(len(runs))], dtype=pl.Int64),
@@ -83,9 +83,9 @@ def _text(value: Any) -> str | None:
 
 
 def assembled(plan: Row, runs: pl.DataFrame, *, keep_others: bool = False) -> pl.DataFrame:
-    """Finished runs in the study's order, with its fields; `keep_others`: also those that it no longer asks for.
+    """Finished runs in the study's order, with its fields; with `keep_others` also runs that it no longer asks for.
 
-    Of those, the ones that newer code has done again are dropped.
+    Of those others, the ones that newer code has done again are dropped.
     """
     planned = plan_frame(plan)
     figures = [name for name in runs.columns if name not in ("run", *_fields(runs), *RUNS)]

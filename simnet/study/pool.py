@@ -1,4 +1,4 @@
-"""The runs of a study in worker processes of this machine, one run at a time each.
+"""The runs of a study in worker processes of this machine; each worker does one run at a time.
 
 Wherever a run is done, here or on a cluster, a job goes in, a record comes out, and nothing is raised.
 
@@ -129,7 +129,7 @@ class _Worker:
         far.close()
 
     def take(self, waiting: deque[Job]) -> None:
-        """The next job, if there is one; the worker has just said that it is free."""
+        """Take the next job, if there is one; the worker has just said that it is free."""
         self.ready = True
         self.job = waiting.popleft() if waiting else None
         if self.job is not None:
@@ -144,7 +144,7 @@ class _Worker:
 
 
 def _fallen(worker: _Worker, job: Job | None, died: set[str], waiting: deque[Job]) -> Record | None:
-    """What becomes of the job of a worker that died: another worker tries it once, then it is recorded as failed."""
+    """The job of a worker that died: another worker tries it once more, then it is recorded as failed."""
     worker.process.join()
     if not worker.ready:
         raise SimnetError(

@@ -22,7 +22,7 @@ HEADLINES = ("test_error", "wire_bytes", "simulated", "proven_epsilon")
 
 
 class StudyResult:
-    """A study's tables: `runs` has a row a run, `rounds` a row a round, both with the study's fields and seeds.
+    """A study's tables: `runs` has one row per run, `rounds` one row per round, both with the study's fields and seeds.
 
     Failed runs are rows of `runs` with an `error` and no figures.
     """
@@ -53,11 +53,11 @@ class StudyResult:
 
     @property
     def rounds(self) -> pl.DataFrame:
-        """A row a round."""
+        """One row per round of every run."""
         if self._rounds is None:
             assert self.folder is not None
-            told = Store(self.folder).tables()[1]
-            self._rounds = self.planned.join(told, on="key", how="inner").sort("run", "round")
+            stored = Store(self.folder).tables()[1]
+            self._rounds = self.planned.join(stored, on="key", how="inner").sort("run", "round")
         return self._rounds
 
     @property
@@ -82,7 +82,7 @@ class StudyResult:
         return aggregate.costs(self.rounds, self._by(by), target, cost)
 
     def plot(self, x: str = "wire_bytes", y: str = "test_error", *, by: Sequence[str] | None = None) -> Figure:
-        """Mean of `y` against mean of `x`, round by round, a line a setting, with the confidence band of `y`."""
+        """Mean of `y` against mean of `x`, round by round, one line per setting, with the confidence band of `y`."""
         return _curves(self.rounds, self._by(by), x, y)
 
     def _by(self, by: Sequence[str] | None) -> list[str]:
@@ -136,7 +136,7 @@ def _named(table: pl.DataFrame, study: str) -> pl.DataFrame:
 
 
 def _curves(rounds: pl.DataFrame, by: Sequence[str], x: str, y: str) -> Figure:
-    """Mean of `y` against mean of `x`, round by round, a line a setting, with the 95 % interval (t) of `y`."""
+    """Mean of `y` against mean of `x`, round by round, one line per setting, with the 95 % interval (t) of `y`."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")

@@ -56,9 +56,9 @@ class Store:
 
     def write_plan(self, study: Study, runs: list[PlannedRun]) -> None:
         """Say what the study is."""
-        told = {"name": study.name, "question": study.question, "fields": study.fields, "together": study.together}
+        about = {"name": study.name, "question": study.question, "fields": study.fields, "together": study.together}
         listed = [{"key": run.key, "seed": run.seed, "settings": run.settings} for run in runs]
-        self._write(self.folder / PLAN, json_text(told | {"runs": listed}).encode())
+        self._write(self.folder / PLAN, json_text(about | {"runs": listed}).encode())
 
     def read_plan(self) -> Row:
         """What the study is."""
@@ -101,9 +101,9 @@ class Store:
         runs = frames.stacked(old, fresh)
         if not rounds:
             return runs, frames.rounds_frame([])
-        told = frames.read(self.folder / ROUNDS, frames.ROUNDS)
-        told = told.join(old, on="key", how="semi", maintain_order="left")
-        return runs, frames.stacked(told, frames.rounds_frame(loose))
+        moved = frames.read(self.folder / ROUNDS, frames.ROUNDS)
+        moved = moved.join(old, on="key", how="semi", maintain_order="left")
+        return runs, frames.stacked(moved, frames.rounds_frame(loose))
 
     def compact(self) -> None:
         """Move finished runs from files into the tables."""

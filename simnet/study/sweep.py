@@ -1,4 +1,4 @@
-"""Do what a study asks for and nothing that is done already."""
+"""A sweep does the runs that a study asks for, but none that is done already."""
 
 from __future__ import annotations
 
