@@ -59,6 +59,23 @@ def test_a_data_file_that_changes_makes_another_run(tmp_path):
     assert keys[0] != keys[1]
 
 
+@pytest.mark.parametrize(
+    ("content", "first", "second"),
+    [
+        ({"topology": {"kind": "file", "file": "named"}}, "0 1\n1 2\n", "0 1\n1 2\n0 2\n"),
+        ({"network": {"link": {"latency": {"kind": "empirical", "file": "named"}}}}, "0.1\n", "0.2\n"),
+        ({"network": {"link": {"loss": {"kind": "trace", "file": "named"}}}}, "0 1\n", "0 0\n"),
+    ],
+)
+def test_any_file_that_a_scenario_names_makes_another_run_when_it_changes(tmp_path, content, first, second):
+    scenario = Scenario.of(SCENARIO | content, folder=tmp_path)
+    keys = []
+    for text in (first, second):
+        (tmp_path / "named").write_text(text)
+        keys.append(run_key(scenario))
+    assert keys[0] != keys[1]
+
+
 ALL_IMPORTED = """
 import sys
 from simnet import Scenario, run
