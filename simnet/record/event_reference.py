@@ -25,7 +25,7 @@ to say. The first line is `run.started`, the last `run.finished`.
 | `agent` | integer | the agent at which it happened, counted from 0 |
 | `round` | integer | that agent's round, counted from 1; the sender's where a message arrives |
 | `peer` | integer | the other end of the link |
-| `message` | integer | the message's number, by which it is sent and meets its fate |
+| `message` | integer | the number by which a message is sent and meets its fate; ascending in the order of sending |
 
 Models, queries and noise that the mechanisms did not release are not in a log unless `log.private = true`; the first
 line says which it is. Figures that look at the data but are not released (`solve.finished`, `evaluation.done`) are
@@ -65,12 +65,10 @@ def reference() -> str:
 
 
 def _sections() -> Iterator[str]:
-    tree = ast.parse(inspect.getsource(events))
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     for kind, record in events.EVENTS.items():
         yield f"## {kind}\n"
         yield f"{inspect.getdoc(record)}\n"
-        listed = list(fields(classes[record.__name__]))
+        listed = list(fields(record))
         common = [f"`{name}`" for name, _, meaning in listed if name in events.COMMON and not meaning]
         if common:
             yield f"Common fields: {', '.join(common)}.\n"
@@ -81,15 +79,22 @@ def _sections() -> Iterator[str]:
             yield ""
 
 
-def fields(record: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
+def fields(record: type[events.Event]) -> Iterator[tuple[str, str, str]]:
     """Name, type and meaning of a record's fields; the meaning is the string after the field."""
+    for base in reversed(record.__mro__):
+        if issubclass(base, events.Event):
+            yield from _own_fields(ast.parse(inspect.getsource(base)).body[0])
+
+
+def _own_fields(record: ast.stmt) -> Iterator[tuple[str, str, str]]:
+    assert isinstance(record, ast.ClassDef)
     for node, after in zip(record.body, [*record.body[1:], None], strict=True):
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
         if ast.unparse(node.annotation).startswith("ClassVar"):
             continue
         text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
-        yield node.target.id, _type(node.annotation) + _default(node.value), str(text)
+        yield node.target.id, _type(node.annotation) + _default(node.value), " ".join(str(text).split())
 
 
 def _default(node: ast.expr | None) -> str:

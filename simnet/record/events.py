@@ -25,6 +25,20 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         return self.told.format_map(msgspec.structs.asdict(self))
 
 
+class AtAgent(Event, frozen=True, forbid_unknown_fields=True):
+    """What happens at an agent, in one of its rounds."""
+
+    agent: int
+    round: int
+
+
+class OfMessage(AtAgent, frozen=True, forbid_unknown_fields=True):
+    """What happens to a message."""
+
+    peer: int
+    message: int
+
+
 class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """The first line: everything needed to read the rest."""
 
@@ -47,64 +61,53 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """length of a model"""
 
 
-class RoundStarted(Event, frozen=True, forbid_unknown_fields=True):
+class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
     """An agent begins a round."""
 
     kind: ClassVar[str] = "round.started"
     told: ClassVar[str] = "agent {agent} started round {round}"
 
-    agent: int
-    round: int
 
-
-class SolveFinished(Event, frozen=True, forbid_unknown_fields=True):
+class SolveFinished(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The local solve is done. Its cost is an evaluation figure: it depends on the data and is not released."""
 
     kind: ClassVar[str] = "solve.finished"
     told: ClassVar[str] = "agent {agent} finished its solve of round {round}"
 
-    agent: int
-    round: int
     gradients: int
     """gradient evaluations used"""
     residual: float | None = None
     """gradient norm at the end (private logs only)"""
 
 
-class SvtTested(Event, frozen=True, forbid_unknown_fields=True):
+class SvtTested(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The sparse vector test was asked whether the update is worth a broadcast."""
 
     kind: ClassVar[str] = "svt.tested"
     told: ClassVar[str] = "agent {agent} tested its update of round {round}"
 
-    agent: int
-    round: int
     passed: bool
     """whether it is: what passes is released"""
     query: float | None = None
     """the query before noise (private logs only)"""
 
 
-class ReleaseMade(Event, frozen=True, forbid_unknown_fields=True):
+class ReleaseMade(AtAgent, frozen=True, forbid_unknown_fields=True):
     """A model left the agent: public from here on."""
 
     kind: ClassVar[str] = "release.made"
     told: ClassVar[str] = "agent {agent} released its model of round {round}"
 
-    agent: int
-    round: int
     value: str
     """the model as its neighbours decode it: little-endian float64, base64"""
 
 
-class PrivacySpent(Event, frozen=True, forbid_unknown_fields=True):
+class PrivacySpent(AtAgent, frozen=True, forbid_unknown_fields=True):
     """An entry in the agent's privacy ledger, written before the release leaves."""
 
     kind: ClassVar[str] = "privacy.spent"
     told: ClassVar[str] = "agent {agent} paid for a {spent_on} in round {round}"
 
-    agent: int
-    round: int
     spent_on: Literal["release", "test"]
     """a release; or, before the first test, the test and all the releases that it may let pass"""
     mechanism: str
@@ -115,26 +118,22 @@ class PrivacySpent(Event, frozen=True, forbid_unknown_fields=True):
     """uses paid for: a test pays in advance for all the releases that it may let pass"""
 
 
-class BroadcastSent(Event, frozen=True, forbid_unknown_fields=True):
+class BroadcastSent(AtAgent, frozen=True, forbid_unknown_fields=True):
     """A release went out to all neighbours."""
 
     kind: ClassVar[str] = "broadcast.sent"
     told: ClassVar[str] = "agent {agent} broadcast in round {round}"
 
-    agent: int
-    round: int
     payload_bytes: int
     """encoded model, without the frame"""
 
 
-class BroadcastSkipped(Event, frozen=True, forbid_unknown_fields=True):
+class BroadcastSkipped(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The agent sent nothing this round."""
 
     kind: ClassVar[str] = "broadcast.skipped"
     told: ClassVar[str] = "agent {agent} skipped round {round} ({reason})"
 
-    agent: int
-    round: int
     reason: Literal["test", "exhausted", "budget", "listening", "crash"]
     """the test failed, all releases are used up, the ledger refused, the agent has nothing to say in this method, or a
     crash took what it would have said"""
@@ -163,17 +162,12 @@ class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
     """of all reports, frames included"""
 
 
-class MessageSent(Event, frozen=True, forbid_unknown_fields=True):
+class MessageSent(OfMessage, frozen=True, forbid_unknown_fields=True):
     """A frame was handed to a link."""
 
     kind: ClassVar[str] = "message.sent"
     told: ClassVar[str] = "agent {agent} sent message {message} to agent {peer} in round {round}"
 
-    agent: int
-    round: int
-    peer: int
-    message: int
-    """number of the message, ascending in the order of sending"""
     carries: Literal["value", "notice", "ack", "request", "reply"]
     """a model; only the news that none comes this round; of a reliable transport, the news that a message has arrived;
     of an agent that has lost its state, a question what was last heard from it, and the answer"""
@@ -183,145 +177,107 @@ class MessageSent(Event, frozen=True, forbid_unknown_fields=True):
     """length of the whole frame with what its packets add to it; on a shared medium it counts in one message"""
 
 
-class MessageDelivered(Event, frozen=True, forbid_unknown_fields=True):
+class MessageDelivered(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The frame arrived; `agent` received it, `peer` sent it, `round` is the sender's."""
 
     kind: ClassVar[str] = "message.delivered"
     told: ClassVar[str] = "message {message} from agent {peer} reached agent {agent}"
 
-    agent: int
-    round: int
-    peer: int
-    message: int
 
-
-class MessageLost(Event, frozen=True, forbid_unknown_fields=True):
+class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The frame was lost on the way; noted when its last bit has left the sender, or when the sender gives it up."""
 
     kind: ClassVar[str] = "message.lost"
     told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} was lost"
 
-    agent: int
-    round: int
-    peer: int
-    message: int
     reason: Literal["corrupted", "given-up"] | None = None
     """it arrived with a wrong checksum; a reliable transport tried often enough; absent: it did not arrive"""
 
 
-class MessageDuplicated(Event, frozen=True, forbid_unknown_fields=True):
+class MessageDuplicated(OfMessage, frozen=True, forbid_unknown_fields=True):
     """A copy of a frame arrived after it; `agent` received and ignored it. It is no fate: the message has had one."""
 
     kind: ClassVar[str] = "message.duplicated"
     told: ClassVar[str] = "a copy of message {message} from agent {peer} arrived at agent {agent}"
 
-    agent: int
-    round: int
-    peer: int
-    message: int
 
-
-class MessageOverflowed(Event, frozen=True, forbid_unknown_fields=True):
+class MessageOverflowed(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The link's queue was full, or that of the receiver."""
 
     kind: ClassVar[str] = "message.overflowed"
     told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} met a full queue"
 
-    agent: int
-    round: int
-    peer: int
-    message: int
 
-
-class MessageUnreachable(Event, frozen=True, forbid_unknown_fields=True):
+class MessageUnreachable(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The link or the receiver was down."""
 
     kind: ClassVar[str] = "message.unreachable"
     told: ClassVar[str] = "message {message} from agent {agent} could not reach agent {peer}"
 
-    agent: int
-    round: int
-    peer: int
-    message: int
 
-
-class MessageRetransmitted(Event, frozen=True, forbid_unknown_fields=True):
+class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
     """A reliable transport sent the frame again."""
 
     kind: ClassVar[str] = "message.retransmitted"
     told: ClassVar[str] = "agent {agent} sent message {message} to agent {peer} again"
 
-    agent: int
-    round: int
-    peer: int
-    message: int
     attempt: int
     """2 for the first repetition"""
     wire_bytes: int
     """length of the whole frame, sent once more"""
 
 
-class ValueUsed(Event, frozen=True, forbid_unknown_fields=True):
+class ValueUsed(AtAgent, frozen=True, forbid_unknown_fields=True):
     """A neighbour's value entered the dual update."""
 
     kind: ClassVar[str] = "value.used"
     told: ClassVar[str] = "agent {agent} used a value of agent {peer} in round {round}"
 
-    agent: int
-    round: int
     peer: int
     staleness: int
     """rounds between the value and the user's round; 0 is fresh"""
 
 
-class RoundTimeout(Event, frozen=True, forbid_unknown_fields=True):
+class RoundTimeout(AtAgent, frozen=True, forbid_unknown_fields=True):
     """Patience ended before all neighbours were heard of."""
 
     kind: ClassVar[str] = "round.timeout"
     told: ClassVar[str] = "agent {agent} lost patience in round {round}"
 
-    agent: int
-    round: int
     missing: int
     """neighbours not heard of"""
 
 
-class DualUpdated(Event, frozen=True, forbid_unknown_fields=True):
+class DualUpdated(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The agent's round is over."""
 
     kind: ClassVar[str] = "dual.updated"
     told: ClassVar[str] = "agent {agent} ended round {round}"
 
-    agent: int
-    round: int
+
+class FaultEvent(Event, frozen=True, forbid_unknown_fields=True):
+    """What breaks, and where."""
+
+    fault: str
+    """crash, link-down, partition or straggler"""
+    agent: int | None = None
+    peer: int | None = None
+    agents: list[int] | None = None
+    """of a partition: one side"""
 
 
-class FaultBegan(Event, frozen=True, forbid_unknown_fields=True):
+class FaultBegan(FaultEvent, frozen=True, forbid_unknown_fields=True):
     """Something broke."""
 
     kind: ClassVar[str] = "fault.began"
     told: ClassVar[str] = "the fault {fault} began"
 
-    fault: str
-    """crash, link-down, partition or straggler"""
-    agent: int | None = None
-    peer: int | None = None
-    agents: list[int] | None = None
-    """of a partition: one side"""
 
-
-class FaultEnded(Event, frozen=True, forbid_unknown_fields=True):
+class FaultEnded(FaultEvent, frozen=True, forbid_unknown_fields=True):
     """It works again."""
 
     kind: ClassVar[str] = "fault.ended"
     told: ClassVar[str] = "the fault {fault} ended"
-
-    fault: str
-    """crash, link-down, partition or straggler"""
-    agent: int | None = None
-    peer: int | None = None
-    agents: list[int] | None = None
-    """of a partition: one side"""
 
 
 class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
@@ -403,6 +359,6 @@ FATES: dict[type[Event], str] = {
 
 
 def sender(event: Any) -> int:
-    """Who sent the message that an event is about: arrivals are told by the receiver, all else by the sender."""
-    told_by_receiver = type(event) is MessageDelivered or type(event) is MessageDuplicated
-    return int(event.peer if told_by_receiver else event.agent)
+    """Who did what an event tells; of a message its sender, though arrivals happen at the receiver."""
+    at_receiver = type(event) is MessageDelivered or type(event) is MessageDuplicated
+    return int(event.peer if at_receiver else event.agent)

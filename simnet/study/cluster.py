@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from simnet.errors import SimnetError
-from simnet.study.pool import Job, Record, deaf_to_interrupts, failed, perform
+from simnet.study.pool import Record, RunJob, deaf_to_interrupts, failed, perform
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -28,7 +28,7 @@ _AS_THE_POOL = {
 _NEEDED_BY_WORKERS = ["simnet.simulate", "simnet.study.pool", "distributed.nanny"]
 
 
-def execute(jobs: Sequence[Job], address: str, workers: int) -> Generator[Record, None, None]:
+def execute(jobs: Sequence[RunJob], address: str, workers: int) -> Generator[Record, None, None]:
     """Records in the order in which the runs end; `address` is `local` or a scheduler's, such as tcp://host:8786."""
     if not jobs:
         return

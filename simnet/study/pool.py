@@ -30,7 +30,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VE
 
 
 @dataclass(frozen=True)
-class Job:
+class RunJob:
     """What a worker needs to know."""
 
     key: str
@@ -56,7 +56,7 @@ class Record:
     rounds: list[dict[str, Any]] = field(default_factory=list)
 
 
-def perform(job: Job) -> Record:
+def perform(job: RunJob) -> Record:
     """Run a job."""
     from threadpoolctl import threadpool_limits
 
@@ -76,7 +76,7 @@ def perform(job: Job) -> Record:
     )
 
 
-def failed(job: Job, error: str, *, final: bool = False) -> Record:
+def failed(job: RunJob, error: str, *, final: bool = False) -> Record:
     """The record of a run that gave nothing."""
     return Record(job.key, job.code, job.scenario.resolved(), job.scenario.seed, error=error, final=final)
 
@@ -86,7 +86,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def execute(jobs: Sequence[Job], workers: int) -> Generator[Record, None, None]:
+def execute(jobs: Sequence[RunJob], workers: int) -> Generator[Record, None, None]:
     """Records in the order in which the runs end; closing the iterator stops all workers at once."""
     context = multiprocessing.get_context("spawn")
     waiting = deque(jobs)
@@ -123,12 +123,12 @@ class _Worker:
         self.pipe, far = context.Pipe()
         self.process = context.Process(target=serve, args=(far,), daemon=True)
         self.ready = False
-        self.job: Job | None = None
+        self.job: RunJob | None = None
         with deaf_to_interrupts():
             self.process.start()
         far.close()
 
-    def take(self, waiting: deque[Job]) -> None:
+    def take(self, waiting: deque[RunJob]) -> None:
         """Take the next job, if there is one; the worker has just said that it is free."""
         self.ready = True
         self.job = waiting.popleft() if waiting else None
@@ -143,7 +143,7 @@ class _Worker:
         self.pipe.close()
 
 
-def _fallen(worker: _Worker, job: Job | None, died: set[str], waiting: deque[Job]) -> Record | None:
+def _fallen(worker: _Worker, job: RunJob | None, died: set[str], waiting: deque[RunJob]) -> Record | None:
     """The job of a worker that died: another worker tries it once more, then it is recorded as failed."""
     worker.process.join()
     if not worker.ready:

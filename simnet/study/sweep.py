@@ -16,13 +16,13 @@ from simnet.record.folder import slug
 from simnet.study import cluster as dask_cluster
 from simnet.study import pool
 from simnet.study.keys import code_version
-from simnet.study.pool import Job, Record
+from simnet.study.pool import Record, RunJob
 from simnet.study.results import StudyResult
 from simnet.study.runs import PlannedRun, plan
 from simnet.study.spec import Study
 from simnet.study.store import Store
 
-Executor = Callable[[Sequence[Job]], Generator[Record, None, None]]
+Executor = Callable[[Sequence[RunJob]], Generator[Record, None, None]]
 Progress = Callable[[int, int], None]
 """Called with (runs finished, runs to do)."""
 
@@ -98,7 +98,7 @@ def sweep(found: SweepPlan, execute: Executor, progress: Progress | None = None)
         store.write_plan(found.study, found.runs)
         finished = store.finished()  # again: another sweep may have ended meanwhile
         code = code_version()
-        jobs = [Job(run.key, code, run.scenario) for run in found.runs if run.key not in finished]
+        jobs = [RunJob(run.key, code, run.scenario) for run in found.runs if run.key not in finished]
         tell("sweep started", study=found.study.name, runs=len(jobs))
         try:
             with closing(execute(jobs)) as records:

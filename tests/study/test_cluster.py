@@ -16,7 +16,7 @@ import simnet
 from simnet import Scenario
 from simnet.errors import SimnetError
 from simnet.study.keys import code_version
-from simnet.study.pool import Job, perform
+from simnet.study.pool import RunJob, perform
 from simnet.study.runs import plan
 from simnet.study.sweep import executor, read
 from tests.study.small import SCENARIO, content
@@ -76,10 +76,10 @@ class Poison:
 
 
 def test_a_local_cluster_survives_its_workers_and_finds_what_this_process_finds():
-    jobs = [Job(run.key, code_version(), run.scenario) for run in plan(read(content()))]
+    jobs = [RunJob(run.key, code_version(), run.scenario) for run in plan(read(content()))]
     here = {job.key: perform(job) for job in jobs}
     over_there = {
-        record.key: record for record in executor(2, "local")([Job("poison", code_version(), Poison()), *jobs])
+        record.key: record for record in executor(2, "local")([RunJob("poison", code_version(), Poison()), *jobs])
     }
     assert "KilledWorker" in over_there.pop("poison").error
     assert over_there.keys() == here.keys()
@@ -91,4 +91,4 @@ def test_a_local_cluster_survives_its_workers_and_finds_what_this_process_finds(
 def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
     monkeypatch.setattr("simnet.study.cluster._PATIENCE", "1s")
     with pytest.raises(SimnetError, match="no Dask scheduler answers there"):
-        list(executor(1, "tcp://127.0.0.1:9")([Job("key", "code", Scenario.of(SCENARIO))]))
+        list(executor(1, "tcp://127.0.0.1:9")([RunJob("key", "code", Scenario.of(SCENARIO))]))

@@ -10,7 +10,7 @@ import pytest
 from simnet import Scenario, run
 from simnet.study import pool
 from simnet.study.keys import code_version
-from simnet.study.pool import Job
+from simnet.study.pool import RunJob
 from tests.study.small import SCENARIO
 
 
@@ -27,8 +27,8 @@ class Poison:
         return os._exit, (7,)
 
 
-def job(key: str, scenario: object = None, code: str | None = None) -> Job:
-    return Job(key, code or code_version(), Scenario.of(SCENARIO) if scenario is None else scenario)
+def job(key: str, scenario: object = None, code: str | None = None) -> RunJob:
+    return RunJob(key, code or code_version(), Scenario.of(SCENARIO) if scenario is None else scenario)
 
 
 def test_a_worker_that_dies_costs_its_own_run_only():
