@@ -30,9 +30,10 @@ from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
-from simnet.sim.faults import Faults
+from simnet.sim.faults import happenings, schedule
 from simnet.sim.gc_pause import resting
 from simnet.sim.scoreboard import Scoreboard
+from simnet.streams import Streams
 from simnet.version import VERSION
 from simnet.world import World, build
 
@@ -150,13 +151,15 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
     scenario, graph = built.scenario, built.graph
     board = scoreboard(built)
+    streams, compute = Streams(scenario.seed), scenario.compute.read(scenario.find)
     engine = wiring.engine(scenario, graph, bus, board)
-    Faults(engine, wiring.faults(scenario, graph))
+    for happening in happenings(scenario.fault, graph, streams):
+        schedule(engine, happening)
     engine.emit(first_event(built))
     for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
-        pacing = wiring.pacing(scenario, agent)
+        pacing = scenario.network.pacing.for_agent(streams, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
-        port = wiring.port(scenario, engine, agent, neighbourhood)
+        port = wiring.port(scenario, engine, agent, neighbourhood, compute.for_agent(streams, agent))
         ledger = built.budgeting.ledger(scenario)
         program = program_of(peer)(
             peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private

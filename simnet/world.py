@@ -26,7 +26,7 @@ from simnet.scenario import Scenario
 from simnet.scenario import data as data_section
 from simnet.sim.gc_pause import resting
 from simnet.streams import Streams
-from simnet.wiring import link_models
+from simnet.wiring import models
 
 DEFAULT_ROWS, DEFAULT_FEATURES, DEFAULT_LABEL_NOISE = 5000, 20, 0.1
 
@@ -67,7 +67,7 @@ def build(scenario: Scenario) -> World:
 
 def hold(scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset]) -> tuple[list[Dataset], Reporting | None]:
     """The rows that each agent computes with, once those that travel have travelled, and how they did."""
-    uplinks = {leaf: model for (leaf, hub), model in link_models(scenario, edges).items() if hub == HUB}
+    uplinks = {leaf: model for (leaf, hub), model in models(scenario, edges).items() if hub == HUB}
     return report(scenario, parts, scenario.network.access.read(scenario.find), uplinks)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from simnet.agent.neighbourhood import Neighbourhood
-from simnet.agent.pacing import Ideal, Pacing
+from simnet.agent.pacing import Pacing
 from simnet.agent.port import Port
 from simnet.agent.program import release, run_agent
 from simnet.methods.dp_admm import HubPeer, LeafPeer
@@ -70,12 +70,12 @@ async def run_hub(
         await port.compute(proposal.gradients)
         port.emit(events.SolveFinished(me, t, proposal.gradients, 0.0 if private else None))
         sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
-        if sent is None and pacing.notices:
+        if sent is None and pacing.announces:
             port.notify(t)
         peer.absorb(t, sent, ())
         if not peer.waits:
             await pacing.settle(t, port, neighbourhood)
-        elif isinstance(pacing, Ideal):
+        elif pacing.meets:
             await port.rendezvous()
         port.emit(events.DualUpdated(me, t))
         port.finished(t, peer)
@@ -100,10 +100,10 @@ async def run_leaf(
         await port.compute(proposal.gradients)
         port.emit(events.SolveFinished(me, t, proposal.gradients, 0.0 if private else None))
         sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
-        if sent is None and pacing.notices:
+        if sent is None and pacing.announces:
             port.notify(t)
         neighbourhood.enter(t)
-        if isinstance(pacing, Ideal):
+        if pacing.meets:
             await port.rendezvous()
         await pacing.settle(t, port, neighbourhood)
         known = neighbourhood.read()

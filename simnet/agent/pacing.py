@@ -1,71 +1,81 @@
-"""When a round ends: the rules by which agents keep pace."""
+"""[network.pacing]: when a round ends, the rules by which agents keep pace."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import Port, never
+from simnet.network.draws import one_by_one, uniform
+from simnet.parts.fields import Number, PositiveSeconds, PositiveShare, Seconds, Switch, Whole
+from simnet.parts.part import OneOf, Part, bare_word, table
 from simnet.record.events import RoundTimeout
+from simnet.streams import Streams
+
+Skew = Annotated[float, BeforeValidator(Number("a share of at least 0 and below 1", 0, 1, open_high=True))]
 
 
-class Pacing(Protocol):
+class Pacing(Part):
     """A rule for the end of a round."""
 
+    aligned: ClassVar[bool] = False
+    """Whether values of later rounds wait until the agent gets there."""
+    meets: ClassVar[bool] = False
+    """Whether a round ends when all agents meet: whoever has a part of it to itself meets after that part as well."""
+
     @property
-    def notices(self) -> bool:
+    def announces(self) -> bool:
         """Whether a skip is announced to the neighbours."""
-        ...
+        return False
 
-    @property
-    def aligned(self) -> bool:
-        """Whether values of later rounds wait until the agent gets there."""
-        ...
+    def for_agent(self, streams: Streams, agent: int) -> Self:
+        """The rule as one agent follows it."""
+        return self
 
+    def resume(self, rounds: int) -> None:
+        """Be the rule of an agent that comes back after so many rounds: take from chance what they took."""
+
+    @abstractmethod
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         """Return when the round may end."""
-        ...
-
-    def resume(self, rounds: int) -> None:
-        """Be the pacing of an agent that comes back after so many rounds: take from chance what they took."""
-        ...
 
 
-class WithoutChance:
-    """A pacing that draws nothing."""
-
-    def resume(self, rounds: int) -> None:
-        return
-
-
-@dataclass(frozen=True)
-class Ideal(WithoutChance):
-    """The papers' synchronous rounds: all have sent, and every message has met its fate.
+class Ideal(Pacing):
+    """Every round ends when all have sent and every message has met its fate: the papers' synchronous rounds.
 
     An oracle, not a protocol: no agent could know this. It separates what a method does from what a network does.
     """
 
-    notices: ClassVar[bool] = False
+    kind: Literal["ideal"]
     aligned: ClassVar[bool] = True
+    meets: ClassVar[bool] = True
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         await port.rendezvous()
 
 
-@dataclass(frozen=True)
-class Barrier(WithoutChance):
-    """Wait to hear of this round from every neighbour, at most for `patience` seconds.
+class Barrier(Pacing):
+    """An agent waits until it has heard of this round from every neighbour, or its patience ends.
 
     Without notices silence cannot be told from loss: a neighbour that skips is waited for in vain.
     """
 
-    patience: float
-    notices: bool
+    kind: Literal["barrier"]
+    patience: PositiveSeconds = Field(1.0, description="longest wait for the neighbours' news of a round")
+    notices: Switch = Field(
+        True, description="a skip is announced by a header-only message; without it, silence looks like loss"
+    )
     aligned: ClassVar[bool] = True
+
+    @property
+    def announces(self) -> bool:
+        return self.notices
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         def all_heard() -> bool:
@@ -75,18 +85,65 @@ class Barrier(WithoutChance):
             port.emit(RoundTimeout(port.agent, round, neighbourhood.missing(round)))
 
 
-@dataclass(frozen=True)
-class Quorum(WithoutChance):
-    """Wait to hear of this round from a share of the neighbours, and of each within `max_staleness` rounds.
+class Deadline(Pacing):
+    """An agent ends its round at the next tick of its own clock, with whatever has arrived.
 
-    An agent that has waited for `patience` seconds goes on in any case.
+    An agent whose work outlasts a tick ends its round at the following one, and so falls behind its neighbours.
     """
 
-    quorum: float
-    max_staleness: int
-    patience: float
-    notices: bool
-    aligned: ClassVar[bool] = False
+    kind: Literal["deadline"]
+    period: PositiveSeconds = Field(0.2, description="time between two ticks")
+    skew: Skew = Field(0.0, description="an agent's clock is fast or slow by up to this share, for good")
+    jitter: Seconds = Field(0.0, description="each tick is late by up to this much, below the period")
+    notices: Switch = Field(False, description="announce skips by header-only messages")
+
+    _late: Iterator[float] | None = PrivateAttr(None)
+    """By which part of the jitter each tick of one agent is late."""
+
+    @model_validator(mode="after")
+    def _ticks_in_order(self) -> Deadline:
+        if self.jitter >= self.period * (1 - self.skew):
+            raise ValueError("jitter: below the period of the fastest clock")
+        return self
+
+    @property
+    def announces(self) -> bool:
+        return self.notices
+
+    def for_agent(self, streams: Streams, agent: int) -> Self:
+        skew = self.skew * (2 * streams.generator("skew", agent).random() - 1) if self.skew else 0.0
+        clock = self.model_copy(update={"period": self.period * (1 + skew)})
+        clock._late = one_by_one(streams, "jitter", str(agent), uniform) if self.jitter else None
+        return clock
+
+    def resume(self, rounds: int) -> None:
+        for _ in islice(self._late or (), rounds):
+            pass
+
+    def next_tick(self, now: float) -> float:
+        """The time of the tick after now."""
+        # A hair of tolerance keeps an agent that wakes exactly on a tick from ending a round twice on it when the
+        # division rounds down.
+        tick = math.floor(now / self.period + 1e-9) + 1
+        late = self.jitter * next(self._late) if self._late is not None else 0.0
+        return tick * self.period + late
+
+    async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
+        await port.until(never, self.next_tick(port.now))
+
+
+class Quorum(Pacing):
+    """An agent waits for news of this round from a share of its neighbours, and lets none of them become too old."""
+
+    kind: Literal["quorum"]
+    quorum: PositiveShare = Field(0.5, description="share of the neighbours that must have been heard of in this round")
+    max_staleness: Whole = Field(5, description="rounds since each neighbour was last heard of, at most")
+    patience: PositiveSeconds = Field(1.0, description="longest wait")
+    notices: Switch = Field(True, description="a skip is announced by a header-only message")
+
+    @property
+    def announces(self) -> bool:
+        return self.notices
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         neighbours = len(neighbourhood.peers)
@@ -101,38 +158,19 @@ class Quorum(WithoutChance):
             port.emit(RoundTimeout(port.agent, round, neighbourhood.missing(round)))
 
 
-@dataclass(frozen=True)
-class Free(WithoutChance):
-    """Never wait."""
+class Free(Pacing):
+    """An agent never waits: it works with what it knows."""
 
-    notices: bool
-    aligned: ClassVar[bool] = False
+    kind: Literal["free"]
+    notices: Switch = Field(False, description="announce skips by header-only messages")
+
+    @property
+    def announces(self) -> bool:
+        return self.notices
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         return
 
 
-@dataclass(frozen=True)
-class Deadline:
-    """A round ends at the next tick of the agent's own clock, with whatever has arrived.
-
-    An agent whose work outlasts a tick ends its round at the following one, and so falls behind its neighbours. Each
-    tick is late by a random part (`late`, numbers between 0 and 1) of `jitter`.
-    """
-
-    period: float
-    notices: bool
-    jitter: float = 0.0
-    late: Iterator[float] | None = None
-    aligned: ClassVar[bool] = False
-
-    async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
-        # The tick after now; a hair of tolerance keeps an agent that wakes exactly on a tick from ending a round twice
-        # on it when the division rounds down.
-        tick = math.floor(port.now / self.period + 1e-9) + 1
-        late = self.jitter * next(self.late) if self.late is not None else 0.0
-        await port.until(never, tick * self.period + late)
-
-    def resume(self, rounds: int) -> None:
-        for _ in islice(self.late or (), rounds):
-            pass
+PACINGS = table(Ideal, Barrier, Deadline, Quorum, Free)
+AnyPacing = Annotated[Pacing, OneOf(PACINGS, bare_word)]

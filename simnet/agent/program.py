@@ -43,7 +43,7 @@ async def run_agent(
             sent = None
         else:
             sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
-        if sent is None and pacing.notices:
+        if sent is None and pacing.announces:
             port.notify(t)
         neighbourhood.enter(t)
         await pacing.settle(t, port, neighbourhood)

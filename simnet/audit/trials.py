@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from simnet import wiring
 from simnet.audit.pair import Pair, pair
 from simnet.audit.row_paths import report_score
 from simnet.audit.scores import read, score, score_tests
@@ -144,7 +143,7 @@ def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
         lambda agent: sorted(built.graph[agent]),
         shadows,
         heard,
-        aligned=wiring.pacing(built.scenario).aligned,
+        aligned=built.scenario.network.pacing.aligned,
     )
     subscribers: list[Subscriber] = [ear]
     if plan.evidence == "tests" and isinstance(spec, IppAdmm):

@@ -22,7 +22,9 @@ from simnet.privacy.noise_plan import Plan
 from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.reporting import Reporting
 from simnet.scenario import Scenario
-from simnet.wiring import faults, links, writer
+from simnet.sim.faults import happenings
+from simnet.streams import Streams
+from simnet.wiring import links, writer
 from simnet.world import Learning, World, build
 
 Facts = dict[str, Any]
@@ -32,7 +34,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
     """Topic → fact → value."""
     built = build(scenario)
     links(scenario, built.graph)  # refuses overrides of links that do not exist
-    faults(scenario, built.graph)  # and faults of agents that do not
+    happenings(scenario.fault, built.graph, Streams(scenario.seed))  # and faults of agents that do not
     graph, learning, standings, budget = built.graph, built.learning, built.standings, built.budgeting
     return {
         "scenario": {
@@ -167,7 +169,7 @@ def _traffic(scenario: Scenario, standings: list[Standing], features: int) -> Fa
         "bytes a message": f"{message:,} ({payload:,} payload)",
         "messages at most": f"{messages:,} ({releases} releases an agent)",
         "bytes at most": f"{messages * message:,}",
-        "pacing": scenario.network.pacing.kind,
+        "pacing": scenario.network.pacing.word,
     }
     if bandwidth is not None:
         facts["time to send one"] = f"{8e3 * message / bandwidth:.3g} ms"

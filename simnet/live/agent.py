@@ -24,6 +24,7 @@ from simnet.network.wire import Passage
 from simnet.privacy.ledger import Charge
 from simnet.record import events
 from simnet.simulate import peers_of
+from simnet.streams import Streams
 from simnet.version import VERSION
 from simnet.world import World
 
@@ -65,12 +66,13 @@ class LiveAgent:
         scenario, me = world.scenario, placement.agent
         self._world, self._placement, self._supervisor, self._journal = world, placement, supervisor, journal
         self._peer = peers_of(world, folder.secret(placement.folder) if placement.own_noise else None)[me]
-        self._pacing = wiring.pacing(scenario, me)
+        streams = Streams(scenario.seed)
+        self._pacing = scenario.network.pacing.for_agent(streams, me)
         self._numbering = Numbering({agent: sorted(world.graph[agent]) for agent in world.graph})
         neighbours = self._numbering.neighbours[me]
         self.neighbourhood = Neighbourhood(neighbours, self._peer.initial(), aligned=self._pacing.aligned)
         self._writer = wiring.writer(scenario, me)
-        self._work = wiring.work_times(scenario, me) if placement.shim else None
+        self._work = scenario.compute.read(scenario.find).for_agent(streams, me) if placement.shim else None
         self._ledger = world.budgeting.ledger(scenario)
         self._unreached = set(neighbours)
         self._reached = asyncio.Event()

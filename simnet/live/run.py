@@ -70,7 +70,7 @@ def check(scenario: Scenario, *, shim: bool) -> None:
 
 def _misfit(scenario: Scenario, shim: bool) -> str | None:
     network = scenario.network
-    if network.pacing.kind == "ideal":
+    if network.pacing.meets:
         return (
             "network.pacing.kind = 'ideal': no real agent knows that all the others have finished a round; "
             "live needs barrier, deadline, quorum or free"
@@ -79,7 +79,7 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
         return "fault: live agents break for real; leave the faults out, and kill a process to see one"
     if reason := scenario.algorithm.misfit_of_live():
         return reason
-    if shim and network.transport.kind == "reliable":
+    if shim and network.transport.repeats:
         return (
             "network.transport.kind = 'reliable': the shim sends each message once, and TCP repeats on its own; "
             "use datagram, or --no-shim"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from math import dist
 from typing import Annotated, Any, Literal, Self
 
 import networkx as nx
@@ -142,6 +143,36 @@ class Override(_Preset):
         assert self.target is not None
         known_link(self.source, self.target, edges, f"{where}.from")
         return [(self.source, self.target)]
+
+
+def link_models(
+    common: LinkModel, overrides: Sequence[Override], edges: nx.Graph[int], find: Finder
+) -> dict[Ends, LinkModel]:
+    """What each direction of every link is like: as the common one, but for the overrides; later ones win."""
+    # One record for all that are alike: a large network has a million links.
+    common = common.read(find)
+    models = {ends: common for a, b in edges.edges for ends in ((a, b), (b, a))}
+    for index, override in enumerate(overrides):
+        where = f"network.override.{index}"
+        changed: dict[int, LinkModel] = {}
+        for ends in override.places(edges, where):
+            before = models[ends]
+            if id(before) not in changed:
+                changed[id(before)] = override.on(before, where).read(find)
+            models[ends] = changed[id(before)]
+    for ends, model in models.items():
+        if model.latency.needs_length:
+            models[ends] = model.over(_length(edges, ends))
+    return models
+
+
+def _length(edges: nx.Graph[int], ends: Ends) -> float:
+    here, there = (edges.nodes[end].get("position") for end in ends)
+    if here is None or there is None:
+        raise ScenarioError(
+            "network.link.latency.kind = 'distance': needs a topology with positions, such as geometric"
+        )
+    return dist(here, there)
 
 
 def known_agents(agents: Iterable[int], edges: nx.Graph[int], where: str) -> None:

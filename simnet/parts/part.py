@@ -85,6 +85,11 @@ def table(*parts: type[P]) -> dict[str, type[P]]:
     return found
 
 
+def bare_word(value: Any) -> Any:
+    """A bare word stands for the kind with its defaults."""
+    return {"kind": value} if isinstance(value, str) else value
+
+
 @dataclass(frozen=True, eq=False)
 class OneOf:
     """Marks a field that holds one of the parts of a table; `short` spells out what may stand for a whole table."""

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
+from simnet.agent.compute import Compute
 from simnet.errors import ScenarioError
 from simnet.methods import METHODS
 from simnet.methods.method import Method
@@ -25,12 +26,12 @@ from simnet.record.cost import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.checks import nonsense
 from simnet.scenario.data import Data
-from simnet.scenario.fault_sections import Fault
 from simnet.scenario.messages import sentence, unknown_choice
 from simnet.scenario.methods import MethodTables, merged
-from simnet.scenario.network import Compute, Network
+from simnet.scenario.network_section import Network
 from simnet.scenario.overrides import set_path
 from simnet.scenario.toml import escaped, parse
+from simnet.sim.faults import AnyFault
 
 __all__ = ["Scenario"]
 
@@ -47,7 +48,7 @@ class Scenario(Section):
     privacy: Privacy = Field(Privacy(), description="")
     network: Network = Field(Network(), description="")
     compute: Compute = Field(Compute(), description="")
-    fault: tuple[Fault, ...] = Field((), description="what breaks, each begun by [[fault]]")
+    fault: tuple[AnyFault, ...] = Field((), description="what breaks, each begun by [[fault]]")
     cost: Cost = Field(Cost(), description="")
     log: Log = Field(Log(), description="")
     methods: MethodTables = Field({}, description="what changes under a method, for comparisons: [methods.<name>]")

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from simnet.agent.pacing import PACINGS
 from simnet.methods import METHODS
 from simnet.network.codec import CODECS
 from simnet.network.latency import LATENCIES
 from simnet.network.loss import PACKET_LOSSES
 from simnet.network.topology import TOPOLOGIES
 from simnet.scenario.data import EMBEDDED, GENERATED, STORED
-from simnet.scenario.network import Network
-from simnet.scenario.schema import place
+from simnet.sim.transport import TRANSPORTS
 
 
 def catalogue() -> dict[str, dict[str, str]]:
@@ -34,16 +34,12 @@ def catalogue() -> dict[str, dict[str, str]]:
             "a file": "LIBSVM, CSV, NPZ or MAT",
         },
         "topologies": _lines(TOPOLOGIES),
-        "pacing": _alternatives(Network, "pacing"),
-        "transports": _alternatives(Network, "transport"),
+        "pacing": _lines(PACINGS),
+        "transports": _lines(TRANSPORTS),
         "latencies": _lines(LATENCIES),
         "losses": _lines(PACKET_LOSSES),
         "codecs": dict.fromkeys(CODECS, ""),
     }
-
-
-def _alternatives(model: type[BaseModel], field: str) -> dict[str, str]:
-    return {kind: _line(table) for kind, table in place(model.model_fields[field]).kinds.items()}
 
 
 def _lines(parts: Mapping[str, type[BaseModel]]) -> dict[str, str]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from simnet.methods.method import Method, Surroundings
 from simnet.network.topology import Topology
 from simnet.privacy.budget import Privacy
-from simnet.scenario.fault_sections import Fault
-from simnet.scenario.network import Network
+from simnet.scenario.network_section import Network
+from simnet.sim.faults import Fault
 
 
 def nonsense(
@@ -19,6 +19,6 @@ def nonsense(
         topology=topology.word,
         medium=network.medium,
         entrywise_codec=network.codec == "top-k",
-        states_get_lost=any(getattr(fault, "state", "kept") == "lost" for fault in faults),
+        states_get_lost=any(fault.loses_state for fault in faults),
     )
     return method.misfit(around) or method.misfit_of_privacy(privacy)

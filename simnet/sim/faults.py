@@ -1,37 +1,263 @@
-"""Lets faults happen: crashes, cut links, stragglers, at their times or at random.
+"""[[fault]]: what breaks, when, and for how long.
 
 A fault that happens again and again has a stream of its own, so that one fault changes nothing about another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from math import inf
-from typing import Literal
+from typing import Annotated, Literal
 
+import networkx as nx
 import numpy as np
+from pydantic import Field, model_validator
 
+from simnet.network.model import Ends, known_agents, known_link
+from simnet.parts.fields import Positive, PositiveSeconds, Seconds, Whole
+from simnet.parts.part import OneOf, Part, table
 from simnet.record import events
 from simnet.sim.engine import VirtualEngine
-from simnet.sim.flight import Receiver
 from simnet.sim.sim_events import at
+from simnet.streams import Streams
 
-Kind = Literal["crash", "link-down", "partition", "straggler"]
 Span = tuple[float, float]
+"""From when until when; until infinity if it is for good."""
+
+Place = tuple[int | None, int | None, list[int] | None]
+"""Where it is, as an event tells it: an agent, a link, or the agents of one side."""
 
 
-@dataclass(frozen=True)
-class Fault:
-    """One thing that breaks: when, and what; `spans` are the times from, and until (infinite: for good)."""
+class Fault(Part):
+    """Something that breaks."""
 
-    kind: Kind
-    spans: Iterator[Span]
-    agents: tuple[int, ...] = ()
-    cut: tuple[tuple[int, int], ...] = ()
-    """directions that carry nothing"""
-    lost: bool = False
-    factor: float = 1.0
+    @property
+    def loses_state(self) -> bool:
+        """Whether an agent loses its model and dual by it."""
+        return False
+
+    @abstractmethod
+    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams) -> Iterator[Happening]:
+        """What happens by it, and when; `index` is its place in the scenario. Refuses what is not in the topology."""
+
+
+class SpanFault(Fault):
+    """Once, `at` a time for a `duration`; or again and again, `every` so often on average, exponentially."""
+
+    at: Seconds | None = Field(None, description="when it happens, once")
+    every: PositiveSeconds | None = Field(None, description="mean time without it, exponential, again and again")
+    duration: PositiveSeconds | None = Field(
+        None, description="how long it lasts, with `every` on average, exponentially; for ever when absent"
+    )
+
+    @model_validator(mode="after")
+    def _has_a_time(self) -> SpanFault:
+        if (self.at is None) == (self.every is None):
+            raise ValueError("at: give either `at` or `every`")
+        if self.every is not None and self.duration is None:
+            raise ValueError("duration: needed with `every`")
+        return self
+
+    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams) -> Iterator[Happening]:
+        self.refuse_unknown(edges, f"fault.{index}")
+        yield self, self.spans(streams, str(index))
+
+    def spans(self, streams: Streams, name: str) -> Iterator[Span]:
+        """When it happens; `name` names its stream."""
+        if self.at is not None:
+            return iter([(self.at, inf if self.duration is None else self.at + self.duration)])
+        assert self.every is not None
+        assert self.duration is not None
+        return alternating(streams.generator("faults", name), self.every, self.duration)
+
+    @property
+    @abstractmethod
+    def place(self) -> Place:
+        """Where it is."""
+
+    @abstractmethod
+    def refuse_unknown(self, edges: nx.Graph[int], where: str) -> None:
+        """Refuse agents and links that are not in the topology; `where` is the fault's place in the scenario."""
+
+    @abstractmethod
+    def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
+        """Break."""
+
+    @abstractmethod
+    def end(self, engine: VirtualEngine) -> None:
+        """Be as before."""
+
+
+Happening = tuple[SpanFault, Iterator[Span]]
+"""A fault, and all the times at which it happens."""
+
+
+class Crash(SpanFault):
+    """An agent stops, and goes on after a while."""
+
+    kind: Literal["crash"]
+    agent: Whole = Field(description="which one")
+    state: Literal["kept", "lost"] = Field("kept", description="whether model and dual survive; the ledger always does")
+
+    @property
+    def loses_state(self) -> bool:
+        return self.state == "lost"
+
+    @property
+    def place(self) -> Place:
+        return self.agent, None, None
+
+    def refuse_unknown(self, edges: nx.Graph[int], where: str) -> None:
+        known_agents([self.agent], edges, f"{where}.agent")
+
+    def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
+        port = engine.ports[self.agent]
+        port.fall(lost=self.loses_state)
+        if port.down == 1 and not port.done:
+            engine.meeting.expect(-1)
+        if for_good and not port.gone and not port.done:
+            port.gone = True
+            engine.retire()
+            for done in engine.scoreboard.excuse(port.agent):
+                engine.emit(done)
+
+    def end(self, engine: VirtualEngine) -> None:
+        port = engine.ports[self.agent]
+        port.rise()
+        if port.down == 0 and not port.done:
+            engine.meeting.rejoin(port.agent)
+
+
+class Churn(Fault):
+    """Every agent is up and down in turns, for exponential times."""
+
+    kind: Literal["churn"]
+    up: PositiveSeconds = Field(description="mean time up")
+    down: PositiveSeconds = Field(description="mean time down")
+    agents: tuple[Whole, ...] = Field((), description="which ones; empty: all")
+    state: Literal["kept", "lost"] = Field("kept", description="whether model and dual survive; the ledger always does")
+
+    @property
+    def loses_state(self) -> bool:
+        return self.state == "lost"
+
+    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams) -> Iterator[Happening]:
+        known_agents(self.agents, edges, f"fault.{index}.agents")
+        for agent in self.agents or sorted(edges):
+            crash = Crash(kind="crash", agent=agent, every=self.up, duration=self.down, state=self.state)
+            yield crash, crash.spans(streams, f"{index}/{agent}")
+
+
+class _Cut(SpanFault):
+    """Some directions carry nothing; one that is cut twice is whole again when both cuts are over."""
+
+    @abstractmethod
+    def directions(self, engine: VirtualEngine) -> list[Ends]:
+        """Those that it cuts."""
+
+    def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
+        for ends in self.directions(engine):
+            engine.cut[ends] = engine.cut.get(ends, 0) + 1
+
+    def end(self, engine: VirtualEngine) -> None:
+        for ends in self.directions(engine):
+            engine.cut[ends] -= 1
+            if not engine.cut[ends]:
+                del engine.cut[ends]
+
+
+class LinkDown(_Cut):
+    """A link carries nothing, in both directions."""
+
+    kind: Literal["link-down"]
+    link: tuple[Whole, Whole] = Field(description="the two agents")
+
+    @property
+    def place(self) -> Place:
+        return *self.link, None
+
+    def refuse_unknown(self, edges: nx.Graph[int], where: str) -> None:
+        known_link(*self.link, edges, f"{where}.link")
+
+    def directions(self, engine: VirtualEngine) -> list[Ends]:
+        a, b = self.link
+        return [(a, b), (b, a)]
+
+
+class Partition(_Cut):
+    """Nothing passes between some agents and all others."""
+
+    kind: Literal["partition"]
+    agents: tuple[Whole, ...] = Field(description="the agents of one side")
+
+    @model_validator(mode="after")
+    def _splits(self) -> Partition:
+        if not self.agents:
+            raise ValueError("agents: at least one")
+        return self
+
+    @property
+    def place(self) -> Place:
+        return None, None, sorted(set(self.agents))
+
+    def refuse_unknown(self, edges: nx.Graph[int], where: str) -> None:
+        known_agents(self.agents, edges, f"{where}.agents")
+
+    def directions(self, engine: VirtualEngine) -> list[Ends]:
+        side = frozenset(self.agents)
+        return [(a, b) for a, peers in engine.links.items() for b in peers if (a in side) != (b in side)]
+
+
+class Straggler(SpanFault):
+    """An agent's local work takes longer."""
+
+    kind: Literal["straggler"]
+    agent: Whole = Field(description="which one")
+    factor: Positive = Field(10.0, description="how many times longer")
+
+    @property
+    def place(self) -> Place:
+        return self.agent, None, None
+
+    def refuse_unknown(self, edges: nx.Graph[int], where: str) -> None:
+        known_agents([self.agent], edges, f"{where}.agent")
+
+    def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
+        engine.ports[self.agent].slowness *= self.factor
+
+    def end(self, engine: VirtualEngine) -> None:
+        engine.ports[self.agent].slowness *= 1 / self.factor
+
+
+FAULTS = table(Crash, Churn, LinkDown, Partition, Straggler)
+AnyFault = Annotated[Fault, OneOf(FAULTS)]
+
+
+def happenings(faults: Sequence[Fault], edges: nx.Graph[int], streams: Streams) -> list[Happening]:
+    """Everything that breaks in a network; refuses faults of what is not there."""
+    return [found for index, fault in enumerate(faults) for found in fault.happenings(index, edges, streams)]
+
+
+def schedule(engine: VirtualEngine, happening: Happening) -> None:
+    """Let a fault happen at its next time, and again at the one after that."""
+    fault, spans = happening
+    start, until = next(spans, (inf, inf))
+    if start == inf:
+        return
+
+    def begin() -> None:
+        engine.emit(events.FaultBegan(fault.word, *fault.place))
+        fault.begin(engine, for_good=until == inf)
+        if until < inf:
+            at(engine.env, until, end)
+
+    def end() -> None:
+        engine.emit(events.FaultEnded(fault.word, *fault.place))
+        fault.end(engine)
+        schedule(engine, happening)
+
+    at(engine.env, start, begin)
 
 
 def alternating(rng: np.random.Generator, without: float, lasting: float) -> Iterator[Span]:
@@ -41,71 +267,3 @@ def alternating(rng: np.random.Generator, without: float, lasting: float) -> Ite
         start = now + rng.exponential(without)
         now = start + rng.exponential(lasting)
         yield start, now
-
-
-class Faults:
-    """Schedules faults and brings them about."""
-
-    def __init__(self, engine: VirtualEngine, faults: Sequence[Fault]) -> None:
-        self._engine = engine
-        for fault in faults:
-            self._schedule(fault)
-
-    def _schedule(self, fault: Fault) -> None:
-        span = next(fault.spans, None)
-        if span is not None:
-            at(self._engine.env, span[0], lambda: self._begin(fault, span[1]))
-
-    def _begin(self, fault: Fault, until: float) -> None:
-        self._engine.emit(events.FaultBegan(fault.kind, *_place(fault)))
-        if fault.kind == "crash":
-            self._each(fault, lambda port: self._fall(port, lost=fault.lost, for_good=until == inf))
-        elif fault.kind == "straggler":
-            self._each(fault, lambda port: self._slow(port, fault.factor))
-        for ends in fault.cut:
-            self._engine.cut[ends] = self._engine.cut.get(ends, 0) + 1
-        if until < inf:
-            at(self._engine.env, until, lambda: self._end(fault))
-
-    def _end(self, fault: Fault) -> None:
-        self._engine.emit(events.FaultEnded(fault.kind, *_place(fault)))
-        for ends in fault.cut:
-            self._engine.cut[ends] -= 1
-            if not self._engine.cut[ends]:
-                del self._engine.cut[ends]
-        if fault.kind == "crash":
-            self._each(fault, self._rise)
-        elif fault.kind == "straggler":
-            self._each(fault, lambda port: self._slow(port, 1 / fault.factor))
-        self._schedule(fault)
-
-    def _each(self, fault: Fault, change: Callable[[Receiver], None]) -> None:
-        for agent in fault.agents:
-            change(self._engine.ports[agent])
-
-    def _fall(self, port: Receiver, *, lost: bool, for_good: bool) -> None:
-        port.fall(lost=lost)
-        if port.down == 1 and not port.done:
-            self._engine.meeting.expect(-1)
-        if for_good and not port.gone and not port.done:
-            port.gone = True
-            self._engine.retire()
-            for done in self._engine.scoreboard.excuse(port.agent):
-                self._engine.emit(done)
-
-    def _rise(self, port: Receiver) -> None:
-        port.rise()
-        if port.down == 0 and not port.done:
-            self._engine.meeting.rejoin(port.agent)
-
-    def _slow(self, port: Receiver, factor: float) -> None:
-        port.slowness *= factor
-
-
-def _place(fault: Fault) -> tuple[int | None, int | None, list[int] | None]:
-    """Where it is, as an event tells it: an agent, a link, or the agents of one side."""
-    if fault.kind == "partition":
-        return None, None, list(fault.agents)
-    if fault.kind == "link-down":
-        return fault.cut[0][0], fault.cut[0][1], None
-    return fault.agents[0], None, None

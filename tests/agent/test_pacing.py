@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simnet.agent.pacing import Deadline
+from simnet.agent.pacing import PACINGS, Deadline
+from simnet.streams import Streams
 from tests.sim.small import TICKS, found, lawful, scenario
 
 
@@ -50,13 +51,23 @@ def test_skew_and_jitter_change_no_other_draw():
 
 
 def test_an_agent_that_comes_back_after_some_rounds_meets_the_late_ticks_that_are_left():
-    pacing = Deadline(0.1, True, 0.01, late=iter([0.1, 0.2, 0.3, 0.4]))
+    rule = Deadline(kind="deadline", period=0.1, jitter=0.01)
+    through, back = (rule.for_agent(Streams(1), 2) for _ in range(2))
+    ticks = [through.next_tick(0.0) for _ in range(4)]
 
-    pacing.resume(3)
+    back.resume(3)
 
-    assert pacing.late is not None
-    assert list(pacing.late) == [0.4]
-    Deadline(0.1, True).resume(3)  # whose ticks are never late
+    assert back.next_tick(0.0) == ticks[3]
+    assert len(set(ticks)) == 4
+    Deadline(kind="deadline").for_agent(Streams(1), 2).resume(3)  # whose ticks are never late
+
+
+def test_a_rule_is_every_agents_own_only_where_chance_makes_it_so():
+    for kind, pacing in PACINGS.items():
+        rule = pacing(kind=kind)
+        assert (rule.for_agent(Streams(1), 2) is rule) == (kind != "deadline")
+        assert rule.meets == (kind == "ideal")
+        assert rule.announces == (kind in ("barrier", "quorum"))
 
 
 @pytest.mark.parametrize("quorum", [1 / 3, 2 / 3, 1.0])
@@ -104,20 +115,6 @@ def test_staleness_under_deadlines_and_loss_is_geometric(p):
     merged = ([*observed[:tail], sum(observed[tail:])], [*expected[:tail], sum(expected[tail:])])
     assert stats.chisquare(*merged).pvalue > 0.001
     assert result.summary["staleness"]["mean"] == pytest.approx(p / (1 - p), rel=0.1)
-
-
-def test_work_takes_as_long_as_its_gradients():
-    result = lawful(compute={"time": "10 ms", "per_gradient": "1 ms"})
-    started = {(e.agent, e.round): t for t, e in found(result, "round.started")}
-    for t, event in found(result, "solve.finished"):
-        assert t - started[event.agent, event.round] == pytest.approx(0.01 + 0.001 * event.gradients)
-
-
-def test_work_times_of_a_distribution_lie_where_it_lies():
-    result = lawful(**{"compute.time": {"kind": "uniform", "low": 0.01, "high": 0.03}, "network.pacing": "free"})
-    works = [gap for times in ends(result).values() for gap in np.diff([0.0, *times])]
-    assert 0.01 <= min(works) < max(works) <= 0.03
-    assert np.mean(works) == pytest.approx(0.02, rel=0.1)
 
 
 def test_rounds_of_one_agent_never_overlap():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from simnet import run, wiring
+from simnet import run
 from simnet.audit.outcomes import TestOutcomes as Outcomes
 from simnet.audit.pair import pair
 from simnet.audit.scores import reader
@@ -127,7 +127,7 @@ def test_a_saved_log_tells_the_eavesdropper_as_much_as_the_live_stream():
     assert isinstance(shadow, PpAdmmPeer)
     graph = worlds.worlds[0].graph
     ear = Eavesdropper(
-        0, lambda agent: sorted(graph[agent]), {0: shadow}, frozenset(graph), aligned=wiring.pacing(scenario).aligned
+        0, lambda agent: sorted(graph[agent]), {0: shadow}, frozenset(graph), aligned=scenario.network.pacing.aligned
     )
     for seq, t, event in run(scenario).events:
         ear(seq, t, event)
