@@ -25,9 +25,9 @@ from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
-from simnet.record.formats import summary_html
+from simnet.record.formats import Row, summary_html
 from simnet.record.log import LogWriter, read
-from simnet.record.metrics import Metrics, Row
+from simnet.record.metrics import Metrics
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.sim.faults import happenings, schedule

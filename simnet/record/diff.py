@@ -130,7 +130,7 @@ def _when(ta: float, tb: float) -> str:
     return f" at t = {ta!r} s" if ta == tb else f" (A at t = {ta!r} s, B at t = {tb!r} s)"
 
 
-def _contrast(a: Any, b: Any) -> str:
+def _contrast(a: Event, b: Event) -> str:
     """Two events of different kinds; two fates of one message are told in one sentence."""
     if type(a) in _FATES and type(b) in _FATES and _journey(a) == _journey(b):
         return f"A {_FATES[type(a)]} {_journey(a)}, B {_FATES[type(b)]} it"

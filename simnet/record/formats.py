@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+Row = dict[str, Any]
+"""A row of a table: figures by the names of their columns."""
+
 _MOST = 200
 """Rows that a notebook shows."""
 

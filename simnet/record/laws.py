@@ -122,7 +122,7 @@ def _found(scenario: dict[str, Any], *path: str) -> Any:
     return found
 
 
-def _who(event: Any) -> str:
+def _who(event: events.AtAgent) -> str:
     """The subject of a sentence about an event."""
     return f"agent {event.agent} in round {event.round}"
 
@@ -277,7 +277,7 @@ class Messages:
             elif event.round > link.newest:
                 link.newest = event.round
 
-    def failed(self, t: float, event: Any) -> None:
+    def failed(self, t: float, event: events.OfMessage) -> None:
         self._meets_fate(t, event, event.agent, event.peer)
 
     def retransmitted(self, _t: float, event: events.MessageRetransmitted) -> None:
@@ -300,7 +300,7 @@ class Messages:
                 f"but the newest that arrived is of round {link.newest}: {staleness}"
             )
 
-    def _meets_fate(self, t: float, event: Any, sender: int, peer: int) -> bool:
+    def _meets_fate(self, t: float, event: events.OfMessage, sender: int, peer: int) -> bool:
         """Take the message out of the air; whether it carried a value."""
         message, fate = event.message, event.kind.removeprefix("message.")
         found = self._flying.pop(message, None)
@@ -418,7 +418,7 @@ class Laws:
             for kind, handler in laws.handlers.items():
                 self._handlers.setdefault(kind, []).append(partial(handler, laws))
 
-    def _has_a_place(self, event: Any, state: _State) -> bool:
+    def _has_a_place(self, event: events.Event, state: _State) -> bool:
         """Whether the log may hold the event, and it happens at an agent and a link that exist."""
         if state.thinning is not None and not state.thinning.keeps(event):
             self._complain(f"{event.kind} is told by a log that says that it leaves such events out")
@@ -432,12 +432,13 @@ class Laws:
             return False
         return True
 
-    def _check_round(self, event: Any, state: _State) -> None:
+    def _check_round(self, event: events.Event, state: _State) -> None:
         """What an agent does in a round happens while it is in that round."""
         if type(event) not in _IN_ROUND or Rounds.title in self.unchecked:
             return
+        assert isinstance(event, events.AtAgent)
         agent = state.agents[event.agent]
-        if event.round == agent.round or (type(event) is events.MessageSent and event.carries not in _PACED):
+        if event.round == agent.round or (isinstance(event, events.MessageSent) and event.carries not in _PACED):
             return
         place = f"in round {agent.round}" if agent.round else "between its rounds"
         self._complain(f"{event.kind} of {_who(event)} comes {place}")

@@ -15,8 +15,7 @@ from simnet.privacy.ledger import Account, Charge, Kind, Ledger, network, networ
 from simnet.record import events
 from simnet.record.cost import Cost
 from simnet.record.counters import COUNTS, Tally
-
-Row = dict[str, Any]
+from simnet.record.formats import Row
 
 _COUNTED: dict[type[events.Event], str] = {
     **events.FATES,

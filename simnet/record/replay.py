@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -18,11 +17,9 @@ from simnet.record.formats import csv_text, flat, json_text
 from simnet.record.log import read
 from simnet.record.metrics import Metrics
 from simnet.record.thinning import refuse_thinned
-from simnet.record.verify import Report
+from simnet.record.verify import Report, same
 
 _SHOWN = 20
-# ε goes through logarithms and exponentials, whose last bits depend on the processor.
-_TOLERANCE = 1e-9
 
 
 def replay(path: Path) -> Report:
@@ -67,7 +64,7 @@ def _summary_findings(folder: Path, summary: dict[str, Any]) -> Iterator[str]:
     computed = flat(json.loads(json_text(summary)))
     for name in {**computed, **stored}:
         told, found = stored.get(name), computed.get(name)
-        if name != "time.wall" and not _same(told, found):
+        if name != "time.wall" and not same(told, found):
             yield f"summary.json: {name} is {_shown(told)}, the log gives {_shown(found)}"
 
 
@@ -88,7 +85,7 @@ def _table_findings(path: Path, computed: str) -> Iterator[str]:
         yield f"{path.name}: there are {len(stored) - 1} rows, the log gives {len(expected) - 1}"
     for told, found in zip(stored[1:], expected[1:], strict=False):
         for column, a, b in zip_longest(expected[0], told, found):
-            if not _same(_number(a), _number(b)):
+            if not same(_number(a), _number(b)):
                 row = f"{expected[0][0]} {found[0]}"
                 yield f"{path.name}, {row}: {column} is {_shown(a)}, the log gives {_shown(b)}"
 
@@ -102,12 +99,6 @@ def _number(cell: str | None) -> float | str | None:
         return float(cell) if cell else cell
     except ValueError:
         return cell
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        return math.isclose(a, b, rel_tol=_TOLERANCE) or (math.isnan(a) and math.isnan(b))
-    return bool(a == b)
 
 
 def _shown(value: Any) -> str:

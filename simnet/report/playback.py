@@ -77,10 +77,10 @@ class Playback:
         self._end = t
         if isinstance(event, events.MessageSent):
             self._sent(t, event)
-        elif (code := _CODES.get(type(event))) is not None:
-            flight = self._flights.get(event.message)  # type: ignore[attr-defined]
-            if flight is not None:
-                flight[1], flight[2] = t, code
+        elif isinstance(event, events.OfMessage):
+            flight = self._flights.get(event.message)
+            if flight is not None and type(event) in _CODES:
+                flight[1], flight[2] = t, _CODES[type(event)]
         elif isinstance(event, events.RunStarted):
             self._messages = HashedSample(min(self._limit, self._per_round * event.scenario["rounds"]))
         elif isinstance(event, (events.FaultBegan, events.FaultEnded)):

@@ -22,16 +22,22 @@ from simnet.privacy.mechanisms import mechanism
 from simnet.record import events
 from simnet.record.events import FATES
 from simnet.record.folder import find_log, load_summary
+from simnet.record.formats import Row
 from simnet.record.laws import Laws
 from simnet.record.log import read
-from simnet.record.metrics import Metrics, PrivacyMeter, Row
+from simnet.record.metrics import Metrics, PrivacyMeter
 from simnet.record.thinning import refuse_thinned
 from simnet.report.playback import Playback
 
 _INTERVALS = 60
 _PRICED = 20_000
 """Charges that are priced one by one; nobody reads a page that lists more."""
-_LINK_COUNTS = ("messages", *FATES.values(), "retransmissions", "wire_bytes")
+_COUNTED: dict[type[events.Event], str] = {
+    events.MessageSent: "messages",
+    **FATES,
+    events.MessageRetransmitted: "retransmissions",
+}
+"""What is counted of a link, and under which name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,23 +127,19 @@ class LinkCounts:
         self._rows: dict[tuple[int, int], Row] = {}
 
     def __call__(self, _seq: int, _t: float, event: events.Event) -> None:
-        kind = type(event)
-        if kind in FATES:
-            self._row(event)[FATES[kind]] += 1
-        elif isinstance(event, events.MessageSent):
-            row = self._row(event)
-            row["messages"] += 1
-            row["wire_bytes"] += event.wire_bytes
-        elif isinstance(event, events.MessageRetransmitted):
-            row = self._row(event)
-            row["retransmissions"] += 1
-            row["wire_bytes"] += event.wire_bytes
+        if isinstance(event, events.OfMessage):
+            self._count(event)
         elif isinstance(event, events.RunStarted):
-            self._rows = {(a, b): {"a": a, "b": b} | dict.fromkeys(_LINK_COUNTS, 0) for a, b in event.edges}
+            self._rows = {
+                (a, b): {"a": a, "b": b} | dict.fromkeys((*_COUNTED.values(), "wire_bytes"), 0) for a, b in event.edges
+            }
 
-    def _row(self, event: Any) -> Row:
-        a, b = event.agent, event.peer
-        return self._rows[(a, b) if a < b else (b, a)]
+    def _count(self, event: events.OfMessage) -> None:
+        row = self._rows[min(event.agent, event.peer), max(event.agent, event.peer)]
+        if name := _COUNTED.get(type(event)):
+            row[name] += 1
+        if isinstance(event, (events.MessageSent, events.MessageRetransmitted)):
+            row["wire_bytes"] += event.wire_bytes
 
     @property
     def rows(self) -> list[Row]:

@@ -8,7 +8,7 @@ from string import Template
 from typing import Any
 
 from simnet.record.folder import slug
-from simnet.record.metrics import Row
+from simnet.record.formats import Row
 from simnet.report.page import asset, bytes_of, cards, count, page, percent
 from simnet.report.palette import METHODS, ON_DARK
 from simnet.report.study_facts import FIGURES, StudyFacts

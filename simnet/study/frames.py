@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-Row = dict[str, Any]
+from simnet.record.formats import Row
 
 RUNS = {
     "key": pl.String,

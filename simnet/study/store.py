@@ -16,13 +16,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from simnet.errors import SimnetError
 from simnet.record.atomic import refusing, sweep, write_file
-from simnet.record.formats import json_text
+from simnet.record.formats import Row, json_text
 from simnet.study import PLAN
 from simnet.study.pool import Record
 from simnet.study.runs import PlannedRun
@@ -31,7 +31,6 @@ from simnet.study.spec import Study
 if TYPE_CHECKING:
     import polars as pl
 
-Row = dict[str, Any]
 RUNS, ROUNDS, DONE = "runs.parquet", "rounds.parquet", "done"
 _FAILURE = "the study cannot be stored"
 
