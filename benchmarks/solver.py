@@ -24,7 +24,7 @@ from benchmarks.report import publish
 from simnet.learning.adult import adult
 from simnet.learning.losses import LOGISTIC
 from simnet.learning.objective import LocalObjective, Subproblem
-from simnet.learning.prepare import prepare
+from simnet.learning.scaling import scale
 from simnet.learning.solver import Solver
 from simnet.streams import Streams
 from simnet.vectors import Vector
@@ -54,7 +54,7 @@ class Replay:
 
 def main() -> None:
     with threadpool_limits(1):
-        data = prepare(adult())
+        data = scale(adult())
         order = Streams(1).generator("data").permutation(data.rows)
         parts = [data.take(order[k * ROWS : (k + 1) * ROWS]) for k in range(AGENTS)]
         objectives = [LocalObjective(part.X, part.y, LOGISTIC, REGULARISER) for part in parts]

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.overhead import QUICKSTART, Work, recording
 from benchmarks.report import publish
 from simnet import Scenario, simulate
-from simnet.learning.datasets import Dataset
+from simnet.learning.dataset import Dataset
 from simnet.world import World, build
 
 

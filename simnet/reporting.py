@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from simnet.errors import ScenarioError
-from simnet.learning.datasets import Dataset, Matrix
+from simnet.learning.dataset import Dataset, stacked
+from simnet.learning.dealing import objectives
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
 from simnet.learning.unbiased import unbiased
@@ -57,7 +57,7 @@ def report(
             for leaf, model in uplinks.items()
         }
         came = [parts[HUB], *(_arrived(f"the hub from agent {leaf}", parts[leaf], sent[leaf]) for leaf in sorted(sent))]
-        whole = Dataset(parts[HUB].name, _stacked([part.X for part in came]), np.concatenate([part.y for part in came]))
+        whole = Dataset(parts[HUB].name, stacked([part.X for part in came]), np.concatenate([part.y for part in came]))
         return [whole, *parts[1:]], Reporting([sent.get(agent) for agent in range(len(parts))])
     return list(parts), None
 
@@ -69,7 +69,7 @@ def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) ->
     if isinstance(spec, Pdml) and scenario.privacy.calibration != "none":
         loss = unbiased(loss, label_epsilon(scenario, spec))
     weight = getattr(spec, "loss_weight", 1.0)
-    return [LocalObjective(part.X, part.y, loss, regulariser, weight) for part in held]
+    return objectives(held, loss, regulariser, weight)
 
 
 def _flipped(scenario: Scenario, spec: Pdml, server: int, part: Dataset) -> Dataset:
@@ -83,10 +83,3 @@ def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:
     if not reports.delivered:
         raise ScenarioError(f"network: not one of {part.rows} reports reaches {who}; less loss would do")
     return part if reports.delivered == part.rows else part.take(np.flatnonzero(reports.arrived))
-
-
-def _stacked(blocks: list[Matrix]) -> Matrix:
-    sparse = [block for block in blocks if isinstance(block, sp.csr_array)]
-    if len(sparse) == len(blocks):
-        return sp.csr_array(sp.vstack(sparse))
-    return np.vstack([block.toarray() if isinstance(block, sp.csr_array) else block for block in blocks])

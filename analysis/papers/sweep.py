@@ -16,9 +16,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from simnet.errors import DataError
-from simnet.learning import files
-from simnet.scenario.data import EMBEDDED, GENERATED
+from simnet.errors import ScenarioError
+from simnet.learning.data_section import Data
 from simnet.study import sweep as studies
 from simnet.study.spec import Study
 
@@ -34,11 +33,10 @@ def names() -> list[str]:
 
 def present(source: str) -> bool:
     """Whether a data set is inside the package, can be generated, or has its file here."""
-    if source in (*EMBEDDED, *GENERATED) or files.named(source) is not None:
-        return True
+    data = Data(source=source)
     try:
-        files.locate(source)
-    except DataError:
+        data.origin.files(data, Path)
+    except ScenarioError:
         return False
     return True
 

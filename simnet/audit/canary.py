@@ -21,13 +21,14 @@ import scipy.sparse as sp
 
 from simnet.audit.section import Audit
 from simnet.errors import ScenarioError
-from simnet.learning.datasets import Dataset
-from simnet.learning.prepare import bound_rows
+from simnet.learning.dataset import Dataset
+from simnet.learning.dealing import DealtData
+from simnet.learning.scaling import bound_rows
 from simnet.methods.dp_admm import HUB, DpAdmm
 from simnet.methods.ipp_admm import IppAdmm
 from simnet.methods.pdml import Pdml
 from simnet.vectors import Vector
-from simnet.world import Learning, World
+from simnet.world import World, own_objectives
 
 SINE = 0.3
 """s of the adversarial pair; c = √(1 − s²)."""
@@ -126,8 +127,8 @@ def _with_row(world: World, plan: Audit, row: Vector, label: float) -> World:
     y = held.y.copy()
     X[plan.row], y[plan.row] = row, label
     parts[plan.victim] = Dataset(held.name, sp.csr_array(X) if isinstance(held.X, sp.csr_array) else X, y)
-    learning = Learning(parts, world.learning.test.take(np.arange(1)))
+    learning = DealtData(parts, world.learning.test.take(np.arange(1)))
     objectives = list(world.objectives)
-    changed = Learning([parts[plan.victim]], learning.test).objectives(world.scenario, world.budgeting.regulariser)
+    changed = own_objectives(world.scenario, [parts[plan.victim]], world.budgeting.regulariser)
     objectives[plan.victim] = changed[0]
     return replace(world, learning=learning, objectives=objectives)

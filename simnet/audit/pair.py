@@ -15,7 +15,7 @@ from simnet.audit.driver import Driver, HubDriver
 from simnet.audit.lies import lying_budget, lying_flips, lying_peer
 from simnet.audit.row_paths import Way, ways
 from simnet.audit.section import Audit
-from simnet.learning.datasets import Matrix
+from simnet.learning.dataset import Matrix
 from simnet.methods.build_peers import build_duals, build_peers
 from simnet.methods.dp_admm import DpAdmm, HubPeer
 from simnet.methods.duals import constant

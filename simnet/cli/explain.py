@@ -10,6 +10,7 @@ from typing import Any
 
 import networkx as nx
 
+from simnet.learning.dealing import DealtData
 from simnet.learning.losses import LOSSES
 from simnet.methods.agent_size import Standing
 from simnet.methods.dp_admm import DpAdmm
@@ -25,7 +26,7 @@ from simnet.scenario import Scenario
 from simnet.sim.faults import happenings
 from simnet.streams import Streams
 from simnet.wiring import links, writer
-from simnet.world import Learning, World, build
+from simnet.world import World, build
 
 Facts = dict[str, Any]
 
@@ -76,7 +77,7 @@ def _problem(scenario: Scenario, standings: list[Standing], budget: Budgeting) -
     return facts
 
 
-def _graph(learning: Learning) -> Facts:
+def _graph(learning: DealtData) -> Facts:
     """Where a fused lasso takes its graph from."""
     if learning.public is None:
         return {}

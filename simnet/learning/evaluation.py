@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from simnet.errors import DataError
 from simnet.learning.batch_solver import BatchSolver
-from simnet.learning.datasets import Matrix
+from simnet.learning.dataset import Matrix
 from simnet.learning.objective import LocalObjective, Measurement, fold_labels
 from simnet.vectors import Vector
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simnet.errors import DataError
-from simnet.learning.datasets import Dataset, Matrix, compact
+from simnet.learning.dataset import Dataset, Matrix, compact
 from simnet.learning.losses import Loss
 from simnet.vectors import Vector
 

@@ -1,11 +1,14 @@
-"""Who holds which rows: every row belongs to exactly one agent, and no agent is left without rows."""
+"""Who holds which rows: every row belongs to exactly one agent, and every agent has at least one row."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import DataError
+from simnet.vectors import Vector
 
 Indices = npt.NDArray[np.intp]
 
@@ -29,9 +32,7 @@ def uneven(rows: int, agents: int, alpha: float, rng: np.random.Generator, minim
     return [np.sort(part) for part in np.split(rng.permutation(rows), np.cumsum(sizes)[:-1])]
 
 
-def skewed(
-    y: npt.NDArray[np.float64], agents: int, alpha: float, rng: np.random.Generator, minimum: int = 1
-) -> list[Indices]:
+def skewed(y: Vector, agents: int, alpha: float, rng: np.random.Generator, minimum: int = 1) -> list[Indices]:
     """Parts with unequal shares of the labels: each class is divided by Dirichlet(alpha) shares of its own.
 
     This is the usual label skew of federated learning (Yurochkin et al., ICML 2019; Li et al., ICDE 2022); sizes vary
@@ -53,7 +54,15 @@ def skewed(
     return [np.flatnonzero(holder == agent) for agent in range(agents)]
 
 
-def _apportion(total: int, shares: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+PARTITIONS: dict[str, Callable[[Vector, int, float, np.random.Generator], list[Indices]]] = {
+    "even": lambda y, agents, alpha, rng: even(len(y), agents, rng),
+    "uneven": lambda y, agents, alpha, rng: uneven(len(y), agents, alpha, rng),
+    "skewed": lambda y, agents, alpha, rng: skewed(y, agents, alpha, rng),
+}
+"""By the scenario's word: from labels, agents and the Dirichlet parameter to the rows of each agent."""
+
+
+def _apportion(total: int, shares: Vector) -> npt.NDArray[np.intp]:
     """Whole numbers that sum to `total`, each within one of its share (the method of largest remainders)."""
     quotas = total * shares
     counts = np.floor(quotas).astype(np.intp)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import scipy.sparse as sp
 
-from simnet.learning.datasets import Matrix
-from simnet.learning.graph import fused
+from simnet.learning.dataset import Matrix
+from simnet.learning.feature_graph import fused
 from simnet.learning.objective import LocalObjective
 from simnet.methods.admm import Admm, AdmmPeer
 from simnet.methods.agent_size import Standing

@@ -16,6 +16,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from simnet.agent.compute import Compute
 from simnet.errors import ScenarioError
+from simnet.learning.data_section import Data
 from simnet.methods import METHODS
 from simnet.methods.method import Method
 from simnet.network.topology import AnyTopology, Random
@@ -25,7 +26,6 @@ from simnet.privacy.budget import Privacy
 from simnet.record.cost import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.checks import nonsense
-from simnet.scenario.data import Data
 from simnet.scenario.messages import sentence, unknown_choice
 from simnet.scenario.methods import MethodTables, merged
 from simnet.scenario.network_section import Network

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from simnet.agent.pacing import PACINGS
+from simnet.learning.sources import FILE, SOURCES
 from simnet.methods import METHODS
 from simnet.network.codec import CODECS
 from simnet.network.latency import LATENCIES
 from simnet.network.loss import PACKET_LOSSES
 from simnet.network.topology import TOPOLOGIES
-from simnet.scenario.data import EMBEDDED, GENERATED, STORED
 from simnet.sim.transport import TRANSPORTS
 
 
@@ -27,12 +27,7 @@ def catalogue() -> dict[str, dict[str, str]]:
     """Topic → name → one line."""
     return {
         "algorithms": _lines(METHODS),
-        "data": {
-            **dict.fromkeys(EMBEDDED, "inside the package"),
-            **dict.fromkeys(GENERATED, "generated"),
-            **dict.fromkeys(STORED, "found in SIMNET_DATA"),
-            "a file": "LIBSVM, CSV, NPZ or MAT",
-        },
+        "data": {word: source.line for word, source in SOURCES.items()} | {"a file": FILE.line},
         "topologies": _lines(TOPOLOGIES),
         "pacing": _lines(PACINGS),
         "transports": _lines(TRANSPORTS),

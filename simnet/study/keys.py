@@ -9,10 +9,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from simnet.errors import DataError, ScenarioError
-from simnet.learning import files
+from simnet.errors import ScenarioError
 from simnet.scenario import Scenario
-from simnet.scenario.data import EMBEDDED, GENERATED
 
 _ROOT = Path(__file__).parents[1]
 _RUNS = "simnet.simulate"
@@ -81,12 +79,5 @@ def _digest(path: Path, known: dict[Path, str]) -> str:
 
 
 def _named_files(scenario: Scenario) -> list[Path]:
-    found: list[Path] = []
-    source = scenario.data.source
-    if source not in (*EMBEDDED, *GENERATED):
-        try:
-            path = files.named(source) or files.locate(str(scenario.find(source)))
-        except DataError as error:
-            raise ScenarioError(f"data.source = {source!r}: {error}") from None
-        found += [path, *filter(None, [files.test_file(path)])]
-    return found + [scenario.find(name) for name in scenario.files()]
+    data = scenario.data
+    return data.origin.files(data, scenario.find) + [scenario.find(name) for name in scenario.files()]

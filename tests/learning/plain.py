@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from simnet.learning.datasets import Dataset
+from simnet.learning.dataset import Dataset
 
 
 def fit(train: Dataset, regulariser: float) -> np.ndarray:

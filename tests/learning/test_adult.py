@@ -13,8 +13,8 @@ import pytest
 import scipy.sparse as sp
 
 from simnet.learning.adult import COLUMNS, adult
-from simnet.learning.datasets import Dataset
-from simnet.learning.prepare import prepare, split
+from simnet.learning.dataset import Dataset, split
+from simnet.learning.scaling import scale
 from tests.learning.plain import error, fit
 
 SHIPPED = resources.files("simnet.learning") / "data" / "adult.xz"
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return prepare(adult())
+    return scale(adult())
 
 
 def feature(name: str, value: str = "") -> int:

@@ -136,7 +136,7 @@ def test_a_damaged_checkpoint_is_refused():
     [
         ("builtins", "print"),
         ("simnet.live.agent", "asyncio.subprocess.subprocess.Popen"),  # reached through what a module imports
-        ("simnet.learning.files", "Path"),  # a class of somebody else's, under simnet's name
+        ("simnet.learning.data_files", "Path"),  # a class of somebody else's, under simnet's name
         ("simnet.live.journal", "Journal"),  # would open a file
     ],
 )

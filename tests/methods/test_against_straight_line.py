@@ -45,7 +45,7 @@ class Setting:
 
     def __init__(self, chosen: Scenario) -> None:
         graph: nx.Graph = world.graph(chosen)
-        learning = world.learning(chosen, AGENTS)
+        learning = world.deal_data(chosen, AGENTS)
         self.parts = [(np.asarray(part.X), part.y) for part in learning.parts]
         self.neighbours = [sorted(graph[agent]) for agent in range(AGENTS)]
         standings = [Standing(rows, len(self.neighbours[agent])) for agent, rows in enumerate(learning.rows)]

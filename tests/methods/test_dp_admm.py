@@ -7,7 +7,7 @@ import pytest
 
 from simnet import Scenario, run, world
 from simnet.errors import ScenarioError
-from simnet.learning.graph import fused
+from simnet.learning.feature_graph import fused
 from simnet.record.events import BroadcastSkipped, PrivacySpent, ReleaseMade, ReportsGathered
 from simnet.record.laws import Laws
 from simnet.record.rounding import unpack

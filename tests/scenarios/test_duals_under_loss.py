@@ -35,7 +35,7 @@ def scenario(**changes: Any) -> Scenario:
 @cache
 def optimum() -> np.ndarray:
     """The minimiser of Σ_i f_i by quasi-Newton steps on all the rows."""
-    parts = [(np.asarray(part.X), part.y) for part in world.learning(scenario(), 10).parts]
+    parts = [(np.asarray(part.X), part.y) for part in world.deal_data(scenario(), 10).parts]
 
     def total(theta):
         value, gradient = 0.05 * theta @ theta, 0.1 * theta

@@ -9,8 +9,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from simnet.errors import DataError
-from simnet.learning import files
-from simnet.learning.files import locate, named, read
+from simnet.learning import data_files
+from simnet.learning.data_files import locate, named, read
 
 needs_data = pytest.mark.skipif("SIMNET_DATA" not in os.environ, reason="needs the data folder: set SIMNET_DATA")
 
@@ -54,8 +54,8 @@ def test_well_known_names_are_found_in_the_data_folder_with_their_test_files(tmp
     splice = touch(tmp_path / "raetsch" / "splice.mat")
     ringnorm = touch(tmp_path / "raetsch" / "ringnorm.csv.xz")
     assert [named(name) for name in ("a9a", "ijcnn1", "splice", "ringnorm")] == [a9a, ijcnn1, splice, ringnorm]
-    assert [files.test_file(path) for path in (a9a, ijcnn1)] == [a9a_test, ijcnn1_test]
-    assert [files.test_file(path) for path in (a9a_test, splice, ringnorm)] == [None, None, None]
+    assert [data_files.test_file(path) for path in (a9a, ijcnn1)] == [a9a_test, ijcnn1_test]
+    assert [data_files.test_file(path) for path in (a9a_test, splice, ringnorm)] == [None, None, None]
 
 
 def test_the_suffix_chooses_the_reader_whatever_its_case(tmp_path):

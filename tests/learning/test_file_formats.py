@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from simnet.errors import DataError
-from simnet.learning import readers
+from simnet.learning import file_formats
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -47,7 +47,7 @@ def test_libsvm_text_is_read_back_to_the_last_bit(tmp_path_factory, X):
         for row in range(len(X))
     ]
     path = written(tmp_path_factory.getbasetemp(), "written.libsvm", "\n".join(lines))
-    matrix, labels = readers.libsvm(path, X.shape[1])
+    matrix, labels = file_formats.libsvm(path, X.shape[1])
     np.testing.assert_array_equal(matrix.toarray(), X)
     np.testing.assert_array_equal(labels, np.arange(len(X)) % 2)
 
@@ -58,7 +58,7 @@ def test_csv_is_read_back_to_the_last_bit(tmp_path_factory, X, header):
     if header:
         lines.insert(0, ",".join(f"c{k}" for k in range(X.shape[1])) + ",class")
     path = written(tmp_path_factory.getbasetemp(), "written.csv", "\n".join(lines) + "\n")
-    matrix, labels = readers.comma_separated(path, "class" if header else -1)
+    matrix, labels = file_formats.comma_separated(path, "class" if header else -1)
     np.testing.assert_array_equal(matrix, X)
     np.testing.assert_array_equal(labels, np.arange(len(X)) % 2)
 
@@ -68,17 +68,17 @@ def test_compressed_text_is_read_like_plain_text(tmp_path, suffix, module):
     libsvm, csv = tmp_path / f"small.{suffix}", tmp_path / f"small.csv.{suffix}"
     libsvm.write_bytes(module.compress(b"1 2:5\n-1 1:7\n"))
     csv.write_bytes(module.compress(b"0,5,1\n7,0,-1\n"))
-    np.testing.assert_array_equal(readers.libsvm(libsvm)[0].toarray(), [[0.0, 5.0], [7.0, 0.0]])
-    np.testing.assert_array_equal(readers.comma_separated(csv, -1)[0], [[0.0, 5.0], [7.0, 0.0]])
+    np.testing.assert_array_equal(file_formats.libsvm(libsvm)[0].toarray(), [[0.0, 5.0], [7.0, 0.0]])
+    np.testing.assert_array_equal(file_formats.comma_separated(csv, -1)[0], [[0.0, 5.0], [7.0, 0.0]])
     libsvm.write_bytes(libsvm.read_bytes()[:-9])
-    assert "the file cannot be read" in refusal(readers.libsvm, libsvm)
+    assert "the file cannot be read" in refusal(file_formats.libsvm, libsvm)
     libsvm.write_bytes(b"1 2:5\n")
-    assert "the file cannot be read" in refusal(readers.libsvm, libsvm)
+    assert "the file cannot be read" in refusal(file_formats.libsvm, libsvm)
 
 
 def test_libsvm_comments_blank_lines_and_rows_of_zeros_are_understood(tmp_path):
     path = written(tmp_path, "a", "# made by hand\r\n+1 1:2 3:4 # note\r\n\r\n-1\r\n+1 2:1\r\n")
-    matrix, labels = readers.libsvm(path)
+    matrix, labels = file_formats.libsvm(path)
     np.testing.assert_array_equal(matrix.toarray(), [[2.0, 0.0, 4.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     np.testing.assert_array_equal(labels, [1.0, -1.0, 1.0])
 
@@ -103,23 +103,23 @@ def test_libsvm_comments_blank_lines_and_rows_of_zeros_are_understood(tmp_path):
     ],
 )
 def test_what_is_wrong_with_libsvm_text_is_said_with_line_and_entry(tmp_path, text, complaint):
-    assert refusal(readers.libsvm, written(tmp_path, "a.svm", text)) == complaint
+    assert refusal(file_formats.libsvm, written(tmp_path, "a.svm", text)) == complaint
 
 
 def test_libsvm_text_can_be_widened_but_not_cut(tmp_path):
     path = written(tmp_path, "a.t", "1 2:1\n-1 1:1\n")
-    assert readers.libsvm(path, 5)[0].shape == (2, 5)
-    assert refusal(readers.libsvm, path, 1) == ": column 2 is used, so it cannot have 1 features"
+    assert file_formats.libsvm(path, 5)[0].shape == (2, 5)
+    assert refusal(file_formats.libsvm, path, 1) == ": column 2 is used, so it cannot have 1 features"
 
 
 def test_the_label_column_is_found_by_name_or_by_number(tmp_path):
     path = written(tmp_path, "a.csv", "\ufeffage, income ,hours\n39,yes,40\n\n50,no,13\n")
     for label in ("income", 1, -2):
-        matrix, labels = readers.comma_separated(path, label)
+        matrix, labels = file_formats.comma_separated(path, label)
         np.testing.assert_array_equal(matrix, [[39.0, 40.0], [50.0, 13.0]])
         assert labels.tolist() == ["yes", "no"]
     bare = written(tmp_path, "b.csv", '"1","2",0\n3,4,1\n')
-    matrix, labels = readers.comma_separated(bare, 0)
+    matrix, labels = file_formats.comma_separated(bare, 0)
     np.testing.assert_array_equal(matrix, [[2.0, 0.0], [4.0, 1.0]])
     np.testing.assert_array_equal(labels, [1.0, 3.0])
 
@@ -146,20 +146,20 @@ def test_the_label_column_is_found_by_name_or_by_number(tmp_path):
     ],
 )
 def test_what_is_wrong_with_a_csv_file_is_said_with_line_and_column(tmp_path, text, label, complaint):
-    assert refusal(readers.comma_separated, written(tmp_path, "a.csv", text), label) == complaint
+    assert refusal(file_formats.comma_separated, written(tmp_path, "a.csv", text), label) == complaint
 
 
 def test_a_bad_cell_far_down_a_long_csv_file_is_found(tmp_path):
     rows = ["1,2,0"] * 10_000
     rows[9_000] = "1,oops,0"
     path = written(tmp_path, "long.csv", "a,b,y\n" + "\n".join(rows))
-    assert refusal(readers.comma_separated, path, "y") == ", line 9002, column 'b': 'oops' is not a number"
+    assert refusal(file_formats.comma_separated, path, "y") == ", line 9002, column 'b': 'oops' is not a number"
 
 
 def test_an_npz_archive_gives_x_and_y(tmp_path):
     path = tmp_path / "a.npz"
     np.savez(path, X=np.array([[1, 2], [3, 4]], dtype=np.int16), y=np.array(["no", "yes"]))
-    matrix, labels = readers.npz(path)
+    matrix, labels = file_formats.npz(path)
     assert matrix.dtype == np.float64
     np.testing.assert_array_equal(matrix, [[1.0, 2.0], [3.0, 4.0]])
     assert labels.tolist() == ["no", "yes"]
@@ -169,7 +169,7 @@ def test_an_npz_archive_gives_x_and_y(tmp_path):
 def test_a_matlab_file_gives_its_matrix_and_labels_by_any_usual_name(tmp_path, matrix, vector):
     path = tmp_path / "a.mat"
     scipy.io.savemat(path, {matrix: np.array([[1, 2], [3, 4]], dtype=np.uint8), vector: np.array([[-1], [1]])})
-    X, labels = readers.mat(path)
+    X, labels = file_formats.mat(path)
     np.testing.assert_array_equal(X, [[1.0, 2.0], [3.0, 4.0]])
     np.testing.assert_array_equal(labels, [-1.0, 1.0])
 
@@ -177,7 +177,7 @@ def test_a_matlab_file_gives_its_matrix_and_labels_by_any_usual_name(tmp_path, m
 def test_a_sparse_matlab_matrix_stays_sparse(tmp_path):
     path = tmp_path / "a.mat"
     scipy.io.savemat(path, {"X": sp.csc_array([[0.0, 2.0], [3.0, 0.0]]), "y": np.array([0, 1])})
-    X, labels = readers.mat(path)
+    X, labels = file_formats.mat(path)
     assert isinstance(X, sp.csr_array)
     np.testing.assert_array_equal(X.toarray(), [[0.0, 2.0], [3.0, 0.0]])
     np.testing.assert_array_equal(labels, [0.0, 1.0])
@@ -198,36 +198,36 @@ def test_a_sparse_matlab_matrix_stays_sparse(tmp_path):
 def test_arrays_that_are_no_data_set_are_refused(tmp_path, arrays, complaint):
     np.savez(tmp_path / "a.npz", **arrays)
     scipy.io.savemat(tmp_path / "a.mat", arrays)
-    assert complaint in refusal(readers.npz, tmp_path / "a.npz")
-    assert complaint in refusal(readers.mat, tmp_path / "a.mat")
+    assert complaint in refusal(file_formats.npz, tmp_path / "a.npz")
+    assert complaint in refusal(file_formats.mat, tmp_path / "a.mat")
 
 
 def test_a_value_that_is_not_finite_in_a_sparse_matrix_is_found(tmp_path):
     path = tmp_path / "a.mat"
     scipy.io.savemat(path, {"X": sp.csc_array([[0.0, 2.0], [np.inf, 0.0]]), "y": np.array([0, 1])})
-    assert ", row 2, column 1: inf is not a finite number" in refusal(readers.mat, path)
+    assert ", row 2, column 1: inf is not a finite number" in refusal(file_formats.mat, path)
 
 
 def test_an_archive_of_python_objects_is_not_unpickled(tmp_path):
     np.savez(tmp_path / "a.npz", X=np.array([[{}]], dtype=object), y=np.ones(1))
-    assert "damaged or of another format" in refusal(readers.npz, tmp_path / "a.npz")
+    assert "damaged or of another format" in refusal(file_formats.npz, tmp_path / "a.npz")
 
 
 def test_binary_files_of_another_kind_and_text_in_another_code_are_refused(tmp_path):
-    for name, reader in (("a.npz", readers.npz), ("a.mat", readers.mat)):
+    for name, reader in (("a.npz", file_formats.npz), ("a.mat", file_formats.mat)):
         assert "damaged or of another format" in refusal(reader, written(tmp_path, name, "1,2,3\n" * 100))
     np.save(tmp_path / "b.npy", np.ones(3))
     (tmp_path / "b.npy").rename(tmp_path / "b.npz")
-    assert "damaged or of another format" in refusal(readers.npz, tmp_path / "b.npz")
+    assert "damaged or of another format" in refusal(file_formats.npz, tmp_path / "b.npz")
     (tmp_path / "a.csv").write_bytes("größe,y\n1,2\n".encode("latin-1"))
-    assert refusal(readers.comma_separated, tmp_path / "a.csv", -1) == ": this is not text in UTF-8"
+    assert refusal(file_formats.comma_separated, tmp_path / "a.csv", -1) == ": this is not text in UTF-8"
 
 
-@pytest.mark.parametrize("reader", [readers.libsvm, readers.npz, readers.mat])
+@pytest.mark.parametrize("reader", [file_formats.libsvm, file_formats.npz, file_formats.mat])
 def test_a_missing_file_is_a_sentence(tmp_path, reader):
     with pytest.raises(DataError, match=r"there is no data file .*nowhere"):
         reader(tmp_path / "nowhere")
 
 
 def test_a_folder_is_not_a_file(tmp_path):
-    assert "cannot be read" in refusal(readers.libsvm, tmp_path)
+    assert "cannot be read" in refusal(file_formats.libsvm, tmp_path)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from simnet.errors import DataError
-from simnet.learning.datasets import BREAK_EVEN_DENSITY, Dataset, compact
+from simnet.learning.dataset import BREAK_EVEN_DENSITY, Dataset, compact, stacked
 
 
 def with_density(share: float) -> np.ndarray:
@@ -46,3 +46,11 @@ def test_labels_other_than_minus_one_and_one_are_refused():
 def test_a_label_for_every_row():
     with pytest.raises(DataError, match="coins: 2 rows need as many labels"):
         Dataset("coins", np.zeros((2, 1)), np.ones(3))
+
+
+def test_stacked_blocks_are_sparse_only_if_all_are():
+    dense, sparse = np.array([[1.0, 0.0]]), sp.csr_array(np.array([[0.0, 2.0]]))
+    assert isinstance(stacked([sparse, sparse]), sp.csr_array)
+    mixed = stacked([dense, sparse])
+    assert isinstance(mixed, np.ndarray)
+    assert mixed.tolist() == [[1.0, 0.0], [0.0, 2.0]]

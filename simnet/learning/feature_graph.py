@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simnet.learning.datasets import Matrix
+from simnet.learning.dataset import Matrix
 
 Square = npt.NDArray[np.float64]
 

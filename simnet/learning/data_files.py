@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import DataError
-from simnet.learning import readers
-from simnet.learning.datasets import Dataset, compact
+from simnet.learning import file_formats
+from simnet.learning.dataset import Dataset, compact
 
 _LIBSVM = ("", ".libsvm", ".svm", ".txt", ".t", ".tr", ".te", ".trn", ".tst", ".train", ".test", ".val")
 
@@ -67,18 +67,18 @@ def read(
 def _read(
     path: Path, stamp: tuple[int, int], label: str | int | None, positive: object | None, features: int | None
 ) -> Dataset:
-    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in readers.OPENERS]
+    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in file_formats.OPENERS]
     suffix = suffixes[-1] if suffixes else ""
     if label is not None and suffix != ".csv":
         raise DataError(f"{path}: only a CSV file has a label column to choose, so {label!r} is out of place")
     if suffix == ".csv":
-        X, labels = readers.comma_separated(path, -1 if label is None else label)
+        X, labels = file_formats.comma_separated(path, -1 if label is None else label)
     elif suffix == ".npz":
-        X, labels = readers.npz(path)
+        X, labels = file_formats.npz(path)
     elif suffix == ".mat":
-        X, labels = readers.mat(path)
+        X, labels = file_formats.mat(path)
     elif suffix in _LIBSVM:
-        X, labels = readers.libsvm(path, features)
+        X, labels = file_formats.libsvm(path, features)
     else:
         raise DataError(f"{path}: a data file ends in .libsvm, .csv, .npz or .mat, not in {suffix}")
     if 0 in X.shape:
@@ -88,7 +88,7 @@ def _read(
     return Dataset(path.name.partition(".")[0], compact(X), _signs(path, labels, positive))
 
 
-def _signs(path: Path, labels: readers.Labels, positive: object | None) -> npt.NDArray[np.float64]:
+def _signs(path: Path, labels: file_formats.Labels, positive: object | None) -> npt.NDArray[np.float64]:
     absent = labels == "" if labels.dtype.kind == "U" else ~np.isfinite(labels)
     if np.any(absent):
         raise DataError(f"{path}, row {int(np.argmax(absent)) + 1}: there is no label, or it is not a finite number")

@@ -2,7 +2,7 @@
 
 L. Breiman, Bias, Variance, and Arcing Classifiers, Technical Report 460, Statistics Department, University of
 California, Berkeley, 1996. Which class is positive follows the files of Rätsch's benchmark. Each row draws its class,
-so the shares of the classes vary from draw to draw. Features are unscaled: see `prepare`.
+so the shares of the classes vary from draw to draw. Features are unscaled: see `scaling`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import DataError
-from simnet.learning.datasets import Dataset
+from simnet.learning.dataset import Dataset
 
 _NORM_FEATURES = 20
 _NORM_MEAN = 2.0 / math.sqrt(_NORM_FEATURES)

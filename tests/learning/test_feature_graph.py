@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simnet.learning.graph import correlations, fused, graphical_lasso
+from simnet.learning.feature_graph import correlations, fused, graphical_lasso
 
 
 def test_the_graph_joins_features_that_are_dependent_given_all_others():

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from simnet.errors import DataError
-from simnet.learning import files
-from simnet.learning.datasets import Dataset
-from simnet.learning.prepare import add_bias, bound_rows, prepare, scale_columns, split
+from simnet.learning import data_files
+from simnet.learning.dataset import Dataset, split
+from simnet.learning.scaling import add_bias, bound_rows, scale, scale_columns
 from tests.learning.plain import error, fit
 
 needs_data = pytest.mark.skipif("SIMNET_DATA" not in os.environ, reason="needs the data folder: set SIMNET_DATA")
@@ -76,13 +76,13 @@ def test_the_bias_column_counts_in_the_norm():
     data = Dataset("two", np.array([[0.0, 2.0], [4.0, 0.0]]), np.array([1.0, -1.0]))
     np.testing.assert_array_equal(add_bias(data).X, [[0.0, 2.0, 1.0], [4.0, 0.0, 1.0]])
     half = np.sqrt(0.5)
-    np.testing.assert_allclose(prepare(data, bias=True).X, [[0.0, half, half], [half, 0.0, half]], rtol=1e-14)
+    np.testing.assert_allclose(scale(data, bias=True).X, [[0.0, half, half], [half, 0.0, half]], rtol=1e-14)
 
 
 def test_a_sparse_data_set_stays_sparse_through_preparation():
     X = np.zeros((30, 50))
     X[np.arange(30), np.arange(30)] = 5.0
-    prepared = prepare(Dataset("thin", sp.csr_array(X), np.ones(30)), bias=True)
+    prepared = scale(Dataset("thin", sp.csr_array(X), np.ones(30)), bias=True)
     assert isinstance(prepared.X, sp.csr_array)
     assert prepared.features == 51
     np.testing.assert_allclose(prepared.X.toarray()[:, 50], np.sqrt(0.5), rtol=1e-13)
@@ -91,9 +91,9 @@ def test_a_sparse_data_set_stays_sparse_through_preparation():
 def test_a_test_set_is_scaled_with_the_peaks_of_its_training_set_and_still_bounded():
     train = Dataset("train", np.array([[2.0, 10.0], [4.0, 5.0]]), np.array([1.0, -1.0]))
     test = Dataset("test", np.array([[1.0, 1.0], [400.0, 0.0]]), np.array([1.0, -1.0]))
-    np.testing.assert_allclose(prepare(test, like=train).X, [[0.25, 0.1], [1.0, 0.0]], rtol=1e-14)
+    np.testing.assert_allclose(scale(test, like=train).X, [[0.25, 0.1], [1.0, 0.0]], rtol=1e-14)
     with pytest.raises(DataError, match="2 features cannot be prepared like train with 1"):
-        prepare(test, like=Dataset("train", np.ones((1, 1)), np.ones(1)))
+        scale(test, like=Dataset("train", np.ones((1, 1)), np.ones(1)))
 
 
 @given(st.integers(2, 60), st.data())
@@ -137,20 +137,20 @@ def test_a_split_without_training_or_test_rows_is_refused(train):
     ],
 )
 def test_the_benchmarks_prepared_with_bias_err_as_often_as_the_reference(name, reference):
-    path = files.named(name)
+    path = data_files.named(name)
     assert path is not None
-    train, test = split(prepare(files.read(path), bias=True), 0.7, np.random.default_rng(0))
+    train, test = split(scale(data_files.read(path), bias=True), 0.7, np.random.default_rng(0))
     assert error(fit(train, 1e-5), test) == pytest.approx(reference, abs=1e-3)
 
 
 @needs_data
 @pytest.mark.parametrize(("name", "bias", "reference"), [("a8a", False, 0.1477), ("ijcnn1", True, 0.0848)])
 def test_data_sets_with_a_test_file_err_as_often_as_the_reference(name, bias, reference):
-    path = files.named(name)
+    path = data_files.named(name)
     assert path is not None
-    beside = files.test_file(path)
+    beside = data_files.test_file(path)
     assert beside is not None
-    train = files.read(path)
-    test = files.read(beside, features=train.features)
-    w = fit(prepare(train, bias=bias), 1e-4)
-    assert error(w, prepare(test, bias=bias, like=train)) == pytest.approx(reference, abs=2e-4)
+    train = data_files.read(path)
+    test = data_files.read(beside, features=train.features)
+    w = fit(scale(train, bias=bias), 1e-4)
+    assert error(w, scale(test, bias=bias, like=train)) == pytest.approx(reference, abs=2e-4)

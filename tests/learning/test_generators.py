@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from simnet.errors import DataError
-from simnet.learning import files
-from simnet.learning.datasets import Dataset
-from simnet.learning.generated import ringnorm, synthetic, twonorm, waveform
-from simnet.learning.prepare import prepare, split
+from simnet.learning import data_files
+from simnet.learning.dataset import Dataset, split
+from simnet.learning.generators import ringnorm, synthetic, twonorm, waveform
+from simnet.learning.scaling import scale
 from simnet.streams import Streams
 from tests.learning.plain import error, fit
 
@@ -93,9 +93,9 @@ def test_impossible_synthetic_problems_are_refused():
 
 
 def benchmark(name: str) -> Dataset:
-    path = files.named(name)
+    path = data_files.named(name)
     assert path is not None
-    return files.read(path)
+    return data_files.read(path)
 
 
 def standardised(data: Dataset) -> Dataset:
@@ -117,6 +117,6 @@ def test_moments_agree_with_the_benchmark_file_class_by_class(name):
 @needs_data
 @pytest.mark.parametrize("name", GENERATORS)
 def test_a_model_of_generated_rows_works_on_the_benchmark_file_as_well_as_one_of_its_own_rows(name):
-    train, test = split(prepare(standardised(benchmark(name)), bias=True), 0.5, rng())
-    ours = prepare(standardised(GENERATORS[name](20_000, rng())), bias=True)
+    train, test = split(scale(standardised(benchmark(name)), bias=True), 0.5, rng())
+    ours = scale(standardised(GENERATORS[name](20_000, rng())), bias=True)
     assert error(fit(ours, 1e-5), test) == pytest.approx(error(fit(train, 1e-5), test), abs=0.02)

@@ -1,29 +1,29 @@
 """From raw features to rows of norm at most 1, the form that every sensitivity bound assumes.
 
 Columns are divided by their largest absolute value, then rows longer than 1 are shortened to 1. Column maxima are
-treated as public, as the papers treat them: no privacy is charged for them. Preparing twice is not preparing once: the
-second time the columns of shortened rows would be stretched.
+treated as public, as the papers treat them: no privacy is charged for them. Scaling twice is not the same as scaling
+once: the second time the columns of shortened rows would be stretched.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simnet.errors import DataError
-from simnet.learning.datasets import Dataset, Matrix, compact
+from simnet.learning.dataset import Dataset, Matrix, compact
+from simnet.vectors import Vector
 
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
-def column_peaks(X: Matrix) -> npt.NDArray[np.float64]:
+def column_peaks(X: Matrix) -> Vector:
     """The largest absolute value of each column, and 1 for a column of zeros."""
     peaks = _peaks(X, axis=0)
     return np.where(peaks > 0.0, peaks, 1.0)
 
 
-def scale_columns(X: Matrix, peaks: npt.NDArray[np.float64] | None = None) -> Matrix:
+def scale_columns(X: Matrix, peaks: Vector | None = None) -> Matrix:
     """Divide each column by its peak, or by the `peaks` of the data that a model was trained on."""
     by = column_peaks(X) if peaks is None else peaks
     if isinstance(X, sp.csr_array):
@@ -48,11 +48,11 @@ def bound_rows(X: Matrix) -> Matrix:
     return _divide_rows(X, np.where(norms > 1.0 - margin, norms / (1.0 - 2.0 * margin), 1.0))
 
 
-def row_norms(X: Matrix) -> npt.NDArray[np.float64]:
+def row_norms(X: Matrix) -> Vector:
     """The Euclidean norm of each row."""
     if isinstance(X, sp.csr_array):
         return np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64))
-    norms: npt.NDArray[np.float64] = np.sqrt((X * X).sum(axis=1))
+    norms: Vector = np.sqrt((X * X).sum(axis=1))
     return norms
 
 
@@ -67,10 +67,10 @@ def add_bias(dataset: Dataset) -> Dataset:
     return Dataset(dataset.name, X, dataset.y)
 
 
-def prepare(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None) -> Dataset:
+def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None) -> Dataset:
     """Scale the columns, append a bias column if asked, bound the rows, and store the result in the faster form.
 
-    A test set in a file of its own is prepared `like` its unprepared training set: with that set's column peaks.
+    A test set in a file of its own is scaled `like` its unscaled training set: by that set's column peaks.
     """
     if like is not None and like.features != dataset.features:
         raise DataError(
@@ -83,27 +83,14 @@ def prepare(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None
     return Dataset(dataset.name, compact(bound_rows(scaled.X)), dataset.y)
 
 
-def split(dataset: Dataset, train: int | float, rng: np.random.Generator) -> tuple[Dataset, Dataset]:
-    """A random training set of `train` rows, or of that share of the rows if it is a fraction, and the rest."""
-    if isinstance(train, float) and not 0.0 < train < 1.0:
-        raise DataError(f"{dataset.name}: a training share of {train} must lie between 0 and 1")
-    size = round(train * dataset.rows) if isinstance(train, float) else train
-    if not 1 <= size < dataset.rows:
-        raise DataError(
-            f"{dataset.name}: {size} training rows of {dataset.rows} must be at least 1 and leave some for the test"
-        )
-    order = rng.permutation(dataset.rows)
-    return dataset.take(order[:size]), dataset.take(order[size:])
-
-
-def _peaks(X: Matrix, axis: int) -> npt.NDArray[np.float64]:
+def _peaks(X: Matrix, axis: int) -> Vector:
     if isinstance(X, sp.csr_array):
         return np.asarray(abs(X).max(axis=axis).toarray(), dtype=np.float64).ravel()
-    peaks: npt.NDArray[np.float64] = np.abs(X).max(axis=axis, initial=0.0)
+    peaks: Vector = np.abs(X).max(axis=axis, initial=0.0)
     return peaks
 
 
-def _divide_rows(X: Matrix, by: npt.NDArray[np.float64]) -> Matrix:
+def _divide_rows(X: Matrix, by: Vector) -> Matrix:
     if isinstance(X, sp.csr_array):
         return sp.csr_array((X.data / np.repeat(by, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
     return X / by[:, np.newaxis]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from simnet.learning.partition import PARTITIONS
+from simnet.learning.sources import FILE, SOURCES, Source
 from simnet.parts.fields import Column, Count, Label, Name, NonNegative, Number, Positive, Switch, Whole
-from simnet.parts.part import Section
-
-EMBEDDED = ("adult",)
-GENERATED = ("synthetic", "twonorm", "ringnorm", "waveform")
-STORED = ("a9a", "a8a", "ijcnn1", "banana", "german", "image", "splice")
+from simnet.parts.part import Section, WordOf
 
 _TRAIN = Number("a number of rows of at least 1, or a share below 1", 0, 2**53, open_low=True)
 
@@ -39,7 +37,7 @@ class Data(Section):
     train: Annotated[int | float, BeforeValidator(_train)] = Field(
         0.8, description="training rows: a number, or a share of all rows; the rest is the test set"
     )
-    partition: Literal["even", "uneven", "skewed"] = Field(
+    partition: Annotated[str, WordOf(PARTITIONS)] = Field(
         "even", description="`even` sizes, `uneven` sizes (Dirichlet), or `skewed` labels (Dirichlet)"
     )
     concentration: Positive = Field(
@@ -60,11 +58,13 @@ class Data(Section):
 
     @model_validator(mode="after")
     def _fields_fit_the_source(self) -> Data:
-        for field, sources in (
-            ("rows", GENERATED),
-            ("features", ("synthetic",)),
-            ("label_noise", ("synthetic",)),
-        ):
-            if getattr(self, field) is not None and self.source not in sources:
-                raise ValueError(f"{field}: only the source {' or '.join(sources)} has it")
+        for field in ("rows", "features", "label_noise"):
+            takers = [word for word, source in SOURCES.items() if field in source.fields]
+            if getattr(self, field) is not None and self.source not in takers:
+                raise ValueError(f"{field}: only the source {' or '.join(takers)} has it")
         return self
+
+    @property
+    def origin(self) -> Source:
+        """Where the rows come from."""
+        return SOURCES.get(self.source, FILE)

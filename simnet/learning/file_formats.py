@@ -18,11 +18,10 @@ from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
-import scipy.io
 import scipy.sparse as sp
 
 from simnet.errors import DataError
-from simnet.learning.datasets import Matrix
+from simnet.learning.dataset import Matrix
 
 # Numbers as float64, or strings.
 Labels = npt.NDArray[Any]
@@ -110,8 +109,10 @@ def npz(path: Path) -> tuple[Matrix, Labels]:
 
 def mat(path: Path) -> tuple[Matrix, Labels]:
     """The matrix X, x or data and the vector y, t, labels or target of a MATLAB file up to version 7."""
+    from scipy.io import loadmat  # takes a tenth of a second, which no other format need wait for
+
     with _foreign(path):
-        arrays = scipy.io.loadmat(path, appendmat=False, variable_names=[*_MATRIX_NAMES, *_LABEL_NAMES])
+        arrays = loadmat(path, appendmat=False, variable_names=[*_MATRIX_NAMES, *_LABEL_NAMES])
     return _matrix_and_labels(path, arrays)
 
 
