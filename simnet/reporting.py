@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simnet.errors import ScenarioError
-from simnet.learning.dataset import Dataset, stacked
+from simnet.learning.dataset import Dataset, joined
 from simnet.learning.dealing import objectives
 from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
@@ -57,8 +57,7 @@ def report(
             for leaf, model in uplinks.items()
         }
         came = [parts[HUB], *(_arrived(f"the hub from agent {leaf}", parts[leaf], sent[leaf]) for leaf in sorted(sent))]
-        whole = Dataset(parts[HUB].name, stacked([part.X for part in came]), np.concatenate([part.y for part in came]))
-        return [whole, *parts[1:]], Reporting([sent.get(agent) for agent in range(len(parts))])
+        return [joined(came), *parts[1:]], Reporting([sent.get(agent) for agent in range(len(parts))])
     return list(parts), None
 
 

@@ -17,7 +17,7 @@ from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.report_phase import after_reports
 from simnet.diagnostics import tell
 from simnet.errors import ScenarioError
-from simnet.learning.evaluation import Evaluator
+from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.methods import METHODS
 from simnet.methods.build_peers import build_peers
 from simnet.methods.peer import Peer
@@ -32,7 +32,6 @@ from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.sim.faults import happenings, schedule
 from simnet.sim.gc_pause import resting
-from simnet.sim.scoreboard import Scoreboard
 from simnet.streams import Streams
 from simnet.version import VERSION
 from simnet.world import World, build

@@ -9,6 +9,7 @@ import networkx as nx
 
 from simnet.agent.compute import WorkTime
 from simnet.agent.neighbourhood import Neighbourhood
+from simnet.learning.evaluation import Scoreboard
 from simnet.network.fates import Luck
 from simnet.network.link import Link
 from simnet.network.model import Ends, LinkModel, link_models
@@ -17,7 +18,6 @@ from simnet.network.transmitter import Transmitter
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
-from simnet.sim.scoreboard import Scoreboard
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
 

@@ -70,9 +70,12 @@ def split(dataset: Dataset, train: int | float, rng: np.random.Generator) -> tup
     return dataset.take(order[:size]), dataset.take(order[size:])
 
 
-def stacked(blocks: Sequence[Matrix]) -> Matrix:
-    """The rows of all blocks; sparse if all are."""
-    sparse = [block for block in blocks if isinstance(block, sp.csr_array)]
-    if len(sparse) == len(blocks):
-        return sp.csr_array(sp.vstack(sparse))
-    return np.vstack([block.toarray() if isinstance(block, sp.csr_array) else block for block in blocks])
+def joined(parts: Sequence[Dataset]) -> Dataset:
+    """The rows of all parts, under the name of the first; sparse if all are."""
+    sparse = [part.X for part in parts if isinstance(part.X, sp.csr_array)]
+    X: Matrix
+    if len(sparse) == len(parts):
+        X = sp.csr_array(sp.vstack(sparse))
+    else:
+        X = np.vstack([part.X.toarray() if isinstance(part.X, sp.csr_array) else part.X for part in parts])
+    return Dataset(parts[0].name, X, np.concatenate([part.y for part in parts]))

@@ -1,21 +1,29 @@
-"""How good the agents' models are: on their own data, on the test set, and compared with each other."""
+"""How good the agents' models are: on their own data, on the test set, and compared with each other.
+
+Agents may be at different rounds at the same time. A round's figures compare like with like: every agent's state at the
+end of that same round. On a perfect network the duals of one round sum to zero even if the agents are apart in time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import DataError
-from simnet.learning.batch_solver import BatchSolver
+from simnet.learning.batch_solver import BatchSolver, stacked
 from simnet.learning.dataset import Matrix
 from simnet.learning.objective import LocalObjective, Measurement, fold_labels
 from simnet.vectors import Vector
 
 Models = npt.NDArray[np.float64]
-"""One agent's vector a row."""
+"""One vector per agent and row."""
+
+State = tuple[Vector, Vector]
+"""A model and its dual."""
 
 _CHUNK = 2**18  # scores held at a time: 2 MB, and they stay in the cache
 
@@ -56,7 +64,7 @@ class Evaluator:
         self._solver = BatchSolver()
 
     def evaluate(self, thetas: Models, duals: Models | None = None) -> Evaluation:
-        """All measures, for one model an agent."""
+        """All measures, for one model per agent."""
         losses, errors = self._figures(thetas)
         norms = np.einsum("nd,nd->n", thetas, thetas)
         apart = thetas - thetas.mean(axis=0)
@@ -71,7 +79,7 @@ class Evaluator:
         )
 
     def _figures(self, thetas: Models) -> tuple[Vector, Vector]:
-        """Train loss and test error of each model; only of those that changed they are computed."""
+        """Train loss and test error of each model; computed only for the models that have changed."""
         if thetas.shape != self._last.shape:
             raise DataError(f"{len(self._last)} agents need as many models, not an array of shape {thetas.shape}")
         moved = np.flatnonzero((thetas != self._last).any(axis=1))
@@ -95,3 +103,59 @@ class Evaluator:
             right = np.count_nonzero(margins > 0.0, axis=0) + 0.5 * np.count_nonzero(margins == 0.0, axis=0)
             errors[chunk] = 1.0 - right / rows
         return errors
+
+
+class RoundFigures(NamedTuple):
+    """The evaluation of a round that all agents have finished."""
+
+    round: int
+    evaluation: Evaluation
+    last: bool
+    """Whether it is the last round of the run."""
+
+
+class Scoreboard:
+    """Collects the agents' states round by round, and evaluates a round when all agents have finished it.
+
+    An agent that is gone for good counts with its last state.
+    """
+
+    def __init__(self, evaluator: Evaluator, agents: int, features: int, rounds: int) -> None:
+        self._evaluator = evaluator
+        self._agents = agents
+        self._rounds = rounds
+        self._open: dict[int, dict[int, State]] = {}
+        """By round and agent."""
+        self._last: list[State] = [(np.zeros(features), np.zeros(features))] * agents
+        self._gone: set[int] = set()
+        self.last_round = [0] * agents
+
+    def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> list[RoundFigures]:
+        """Record a state; the figures of the rounds that waited for it alone."""
+        self._last[agent] = state = (theta, dual)
+        self.last_round[agent] = round
+        states = self._open.get(round)
+        if states is None:
+            states = self._open[round] = {absent: self._last[absent] for absent in self._gone}
+        states[agent] = state
+        return self._complete() if len(states) == self._agents else []
+
+    def excuse(self, agent: int) -> list[RoundFigures]:
+        """Expect no more of an agent; the figures of the rounds that waited for it alone."""
+        self._gone.add(agent)
+        for round, states in self._open.items():
+            if round > self.last_round[agent]:
+                states[agent] = self._last[agent]
+        return self._complete()
+
+    def _complete(self) -> list[RoundFigures]:
+        """Figures of complete rounds, in order; a round never overtakes an earlier one."""
+        done = []
+        for round in sorted(self._open):
+            if len(self._open[round]) < self._agents:
+                break
+            states = self._open.pop(round)
+            thetas, duals = zip(*(states[agent] for agent in range(self._agents)), strict=True)
+            found = self._evaluator.evaluate(stacked(thetas), stacked(duals))
+            done.append(RoundFigures(round, found, round == self._rounds))
+        return done

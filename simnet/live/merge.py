@@ -20,6 +20,7 @@ from simnet.live import agent_folder as folder
 from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read, unpacked
 from simnet.record import events
 from simnet.record.bus import Bus
+from simnet.sim.evaluation_event import evaluation_done
 from simnet.simulate import first_event, scoreboard
 from simnet.vectors import Vector
 from simnet.world import World
@@ -74,12 +75,12 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
         bus.emit(now, event)
         if isinstance(event, events.DualUpdated):
             theta, dual = journals[event.agent].results[event.round]
-            for done in board.note(event.agent, event.round, theta, dual):
-                bus.emit(now, done)
+            for figures in board.note(event.agent, event.round, theta, dual):
+                bus.emit(now, evaluation_done(figures))
     for agent, last in enumerate(board.last_round):
         if last < world.scenario.rounds:
-            for done in board.excuse(agent):
-                bus.emit(now, done)
+            for figures in board.excuse(agent):
+                bus.emit(now, evaluation_done(figures))
     bus.emit(now, events.RunFinished(board.last_round, "", ""))
     tell("journals merged", scenario=world.scenario.name, agents=len(journals))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from simnet.agent.neighbourhood import News
 from simnet.errors import FrameError, SimnetError
+from simnet.learning.evaluation import Scoreboard
 from simnet.methods.peer import Parts
 from simnet.network import frame
 from simnet.network.link import Link
@@ -24,7 +25,6 @@ from simnet.sim.flight import Carried, Flight, Receiver, Transport
 from simnet.sim.gc_pause import resting
 from simnet.sim.huge_pages import Pages
 from simnet.sim.meeting import Meeting
-from simnet.sim.scoreboard import Scoreboard
 from simnet.sim.sim_events import ARRIVAL
 from simnet.sim.solve_batches import Workshop
 

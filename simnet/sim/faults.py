@@ -19,6 +19,7 @@ from simnet.parts.fields import Positive, PositiveSeconds, Seconds, Whole
 from simnet.parts.part import OneOf, Part, table
 from simnet.record import events
 from simnet.sim.engine import VirtualEngine
+from simnet.sim.evaluation_event import evaluation_done
 from simnet.sim.sim_events import at
 from simnet.streams import Streams
 
@@ -119,8 +120,8 @@ class Crash(SpanFault):
         if for_good and not port.gone and not port.done:
             port.gone = True
             engine.retire()
-            for done in engine.scoreboard.excuse(port.agent):
-                engine.emit(done)
+            for figures in engine.scoreboard.excuse(port.agent):
+                engine.emit(evaluation_done(figures))
 
     def end(self, engine: VirtualEngine) -> None:
         port = engine.ports[self.agent]

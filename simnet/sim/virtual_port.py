@@ -11,6 +11,7 @@ from simnet.network import frame
 from simnet.network.inbox import Inbox
 from simnet.network.payload import Writer
 from simnet.sim.engine import VirtualEngine
+from simnet.sim.evaluation_event import evaluation_done
 from simnet.sim.flight import Carried
 from simnet.sim.sim_events import NEW_WORK, ROUND_END, Moment, Signal
 from simnet.vectors import Vector
@@ -135,8 +136,8 @@ class VirtualPort:
         engine.bus.used(engine.env._now, self.agent, round, self.neighbours, ages(round, known))
 
     def finished(self, round: int, peer: Peer) -> None:
-        for done in self._engine.scoreboard.note(self.agent, round, peer.theta, peer.dual):
-            self.emit(done)
+        for figures in self._engine.scoreboard.note(self.agent, round, peer.theta, peer.dual):
+            self.emit(evaluation_done(figures))
             self._engine.pages.tend()
         if round == self._rounds:
             self.done = True

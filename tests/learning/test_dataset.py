@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from simnet.errors import DataError
-from simnet.learning.dataset import BREAK_EVEN_DENSITY, Dataset, compact, stacked
+from simnet.learning.dataset import BREAK_EVEN_DENSITY, Dataset, compact, joined
 
 
 def with_density(share: float) -> np.ndarray:
@@ -48,9 +48,10 @@ def test_a_label_for_every_row():
         Dataset("coins", np.zeros((2, 1)), np.ones(3))
 
 
-def test_stacked_blocks_are_sparse_only_if_all_are():
-    dense, sparse = np.array([[1.0, 0.0]]), sp.csr_array(np.array([[0.0, 2.0]]))
-    assert isinstance(stacked([sparse, sparse]), sp.csr_array)
-    mixed = stacked([dense, sparse])
-    assert isinstance(mixed, np.ndarray)
-    assert mixed.tolist() == [[1.0, 0.0], [0.0, 2.0]]
+def test_joined_parts_are_sparse_only_if_all_are():
+    dense = Dataset("first", np.array([[1.0, 0.0]]), np.array([1.0]))
+    sparse = Dataset("second", sp.csr_array(np.array([[0.0, 2.0]])), np.array([-1.0]))
+    assert isinstance(joined([sparse, sparse]).X, sp.csr_array)
+    mixed = joined([dense, sparse])
+    assert isinstance(mixed.X, np.ndarray)
+    assert (mixed.name, mixed.X.tolist(), mixed.y.tolist()) == ("first", [[1.0, 0.0], [0.0, 2.0]], [1.0, -1.0])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simnet.errors import DataError
-from simnet.learning.evaluation import Evaluator
+from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.learning.losses import LOGISTIC
 from simnet.learning.objective import LocalObjective
 
@@ -118,3 +118,32 @@ def test_a_model_that_stayed_is_not_measured_again_and_one_that_moved_is():
         found, fresh = evaluator.evaluate(thetas), Evaluator(parts, X, y).evaluate(thetas)
         assert np.array_equal(found.agent_train_loss, fresh.agent_train_loss)
         assert np.array_equal(found.agent_test_error, fresh.agent_test_error)
+
+
+def scoreboard(agents: int, rounds: int = 3) -> Scoreboard:
+    part = LocalObjective(np.eye(2), np.ones(2), LOGISTIC, 0.0)
+    return Scoreboard(Evaluator([part] * agents, np.eye(2), np.ones(2)), agents, 2, rounds)
+
+
+def test_a_round_is_evaluated_when_its_last_agent_has_finished_it_and_no_earlier():
+    board = scoreboard(2)
+    one, two = np.array([1.0, 0.0]), np.array([3.0, 0.0])
+    assert board.note(0, 1, one, one) == []
+    assert board.note(0, 2, two, one) == []
+    (first,) = board.note(1, 1, two, -one)
+    assert (first.round, first.last) == (1, False)
+    assert (first.evaluation.consensus, first.evaluation.dual_drift) == (1.0, 0.0)
+    (second,) = board.note(1, 2, two, one)
+    assert (second.evaluation.consensus, second.evaluation.dual_drift) == (0.0, 2.0)
+    assert board.last_round == [2, 2]
+
+
+def test_who_is_gone_for_good_counts_with_its_last_state_and_delays_nobody():
+    board = scoreboard(2, rounds=2)
+    one, two = np.array([1.0, 0.0]), np.array([3.0, 0.0])
+    board.note(0, 1, one, one)
+    assert [figures.round for figures in board.note(1, 1, one, one)] == [1]
+    assert board.note(0, 2, two, one) == []
+    (last,) = board.excuse(1)
+    assert (last.round, last.last, last.evaluation.consensus) == (2, True, 1.0)
+    assert [figures.round for figures in board.note(0, 3, one, one)] == [3]
