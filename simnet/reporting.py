@@ -15,9 +15,8 @@ import numpy as np
 from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset, joined
 from simnet.learning.dealing import objectives
-from simnet.learning.losses import LOSSES
+from simnet.learning.losses import LOSSES, unbiased
 from simnet.learning.objective import LocalObjective
-from simnet.learning.unbiased import unbiased
 from simnet.methods.dp_admm import HUB, DpAdmm
 from simnet.methods.pdml import Pdml
 from simnet.methods.pdml_plan import label_epsilon

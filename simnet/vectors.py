@@ -1,4 +1,4 @@
-"""The type of everything that is computed with: an array of float64."""
+"""The types of what is computed with: arrays of float64."""
 
 from __future__ import annotations
 
@@ -8,3 +8,5 @@ import numpy as np
 import numpy.typing as npt
 
 Vector: TypeAlias = npt.NDArray[np.float64]
+Square: TypeAlias = npt.NDArray[np.float64]
+"""A square matrix."""

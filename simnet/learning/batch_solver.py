@@ -9,8 +9,8 @@ request would find alone (`answer`), so it does not matter who is answered with 
 - numpy's product of two stacks calls for each matrix the routine that a single product calls. (A matrix of one row or
   one column is the exception; `LocalObjective.batch_key` leaves it out.)
 
-A problem is solved in a batch as long as everything goes as it nearly always does: the solver's metric fits, and every
-full step is accepted. A problem that needs more is left as it was and solved alone.
+A problem is solved in a batch as long as everything goes as it nearly always does: the solver's inverse
+Hessian fits, and every full step is accepted. A problem that needs more is left as it was and solved alone.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from simnet.learning.inverse_hessian import NEAR, FullBfgs, update
 from simnet.learning.losses import Loss
-from simnet.learning.metric import NEAR, FullMetric, update
 from simnet.learning.objective import BatchKey, LocalObjective, Measurement, Stack
 from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, Solution
 from simnet.vectors import Vector
@@ -71,16 +71,16 @@ class BatchSolver:
         return means
 
     def _stack(self, problems: Sequence[Problem]) -> tuple[_Batch, Mask]:
-        """The problems as a batch, and which of them have a finite gradient and a metric that fits."""
+        """The problems as a batch, and which of them have a finite gradient and a K that fits."""
         solvers = [problem.solver for problem in problems]
         objectives = [solver.objective for solver in solvers]
-        metrics = cast("list[FullMetric]", [solver.metric for solver in solvers])
+        known = cast("list[FullBfgs]", [solver.inverse_hessian for solver in solvers])
         theta = stacked([solver.theta for solver in solvers])
         loss_gradient = stacked([solver.loss_gradient for solver in solvers])
         linear = stacked([problem.linear for problem in problems])
         numbers = [
             (f.scale, f.regulariser + p.quadratic, f.smoothness, p.tolerance, s.age, k.cost, k.curvature)
-            for f, p, s, k in zip(objectives, problems, solvers, metrics, strict=True)
+            for f, p, s, k in zip(objectives, problems, solvers, known, strict=True)
         ]
         scale, curvature, smoothness, tolerance, age, cost, made_for = np.ascontiguousarray(np.array(numbers).T)
         gradient = loss_gradient + curvature[:, None] * theta + linear
@@ -88,7 +88,7 @@ class BatchSolver:
         batch = _Batch(
             np.arange(len(problems)),
             self._rows(objectives),
-            self._stacked("inverses", [metric.inverse for metric in metrics]),
+            self._stacked("inverses", [k.inverse for k in known]),
             *(linear, scale, curvature, smoothness, tolerance, age, cost, theta, loss_gradient, gradient, norm, norm),
         )
         return batch, np.isfinite(norm) & (np.abs(curvature - made_for) <= NEAR * curvature)
@@ -110,7 +110,7 @@ class BatchSolver:
         return found
 
     def _step(self, batch: _Batch, loss: Loss) -> tuple[_Batch, Mask, Mask]:
-        """The full step of each problem; which problems may take it, and which need no new metric after it."""
+        """The full step of each problem; which problems may take it, and which need no new K after it."""
         direction = np.matmul(batch.inverse, batch.gradient[:, :, None])[:, :, 0]
         slope = -np.vecdot(batch.gradient, direction)
         theta = batch.theta - direction
@@ -193,7 +193,7 @@ def _margins(rows: Stack, thetas: Stack) -> Stack:
 
 
 def _batch_key(problem: Problem) -> BatchKey | None:
-    """The key of a problem that starts where the last one of its solver ended, with a metric."""
+    """The key of a problem that starts where the last one of its solver ended, and that has a K."""
     solver = problem.solver
     return solver.objective.batch_key if problem.start is solver.theta and solver.age != math.inf else None
 
@@ -234,6 +234,6 @@ def _finish(
         if gradients:
             solver.theta, solver.loss_gradient = theta.copy(), loss_gradient.copy()
             solver.theta.setflags(write=False)
-            cast("FullMetric", solver.metric).inverse[...] = batch.inverse[row]
+            cast("FullBfgs", solver.inverse_hessian).inverse[...] = batch.inverse[row]
             solver.age += gradients
         found[place] = Solution(solver.theta, norm, gradients, 0)

@@ -44,7 +44,7 @@ class Data(Section):
         1.0, description="Dirichlet parameter of `uneven` and `skewed`; small is very unequal"
     )
     rows: Count | None = Field(None, description="generated sources: rows to make (default 5,000)")
-    features: Count | None = Field(None, description="`synthetic`: features a row (default 20)")
+    features: Count | None = Field(None, description="`synthetic`: features per row (default 20)")
     label_noise: NonNegative | None = Field(
         None, description="`synthetic`: standard deviation of the noise inside the label's sign (default 0.1)"
     )

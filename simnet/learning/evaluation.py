@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from simnet.errors import DataError
 from simnet.learning.batch_solver import BatchSolver, stacked
@@ -19,7 +18,7 @@ from simnet.learning.dataset import Matrix
 from simnet.learning.objective import LocalObjective, Measurement, fold_labels
 from simnet.vectors import Vector
 
-Models = npt.NDArray[np.float64]
+Models = Vector
 """One vector per agent and row."""
 
 State = tuple[Vector, Vector]

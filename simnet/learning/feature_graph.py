@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simnet.learning.dataset import Matrix
-
-Square = npt.NDArray[np.float64]
+from simnet.vectors import Square
 
 _STEPS = 1000
 _CLOSE = 1e-5
 
 
 def fused(X: Matrix, penalty: float) -> sp.csr_array:
-    """W: a row an edge of the features' graph, x_i − s x_j, s the sign of the partial correlation.
+    """W: one row per edge of the features' graph, x_i − s x_j, with s the sign of the partial correlation.
 
     The edges are the support of a sparse inverse correlation matrix (`graphical_lasso`): features that are dependent
     given all others. Features that never vary have no edges.
@@ -34,7 +32,7 @@ def correlations(X: Matrix) -> Square:
     rows = X.shape[0]
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = X.T @ X
-    products = square.toarray() if isinstance(square, sp.csr_array) or sp.issparse(square) else np.asarray(square)
+    products = square.toarray() if sp.issparse(square) else np.asarray(square)
     covariance = products / rows - np.outer(mean, mean)
     spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     varies = spread > 1e-9

@@ -14,9 +14,8 @@ import scipy.sparse as sp
 from simnet.errors import DataError
 from simnet.learning.dataset import Dataset, Matrix, compact
 from simnet.learning.losses import Loss
-from simnet.vectors import Vector
+from simnet.vectors import Square, Vector
 
-Square: TypeAlias = npt.NDArray[np.float64]
 Stack: TypeAlias = npt.NDArray[np.float64]
 """A number, a vector or a matrix for each of several problems."""
 BatchKey: TypeAlias = tuple[int, int, int]
@@ -44,7 +43,7 @@ class LocalObjective:
         self.regulariser = regulariser
         self.weight = weight
         self.scale = weight / self.rows
-        """What a row's slope counts in the gradient."""
+        """The weight of one row in the gradient."""
         self._scale = np.array(self.scale)  # a ufunc takes an array faster than a Python float
         self._y = y
         self._A: Matrix = fold_labels(X, y)
@@ -75,7 +74,7 @@ class LocalObjective:
 
     @property
     def transposed(self) -> Matrix:
-        """Aᵀ, a feature a row."""
+        """Aᵀ: one row per feature."""
         return self._AT
 
     def dataset(self, name: str) -> Dataset:

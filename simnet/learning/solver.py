@@ -1,8 +1,8 @@
 """Minimises one agent's local problem, round after round, to a certified gradient.
 
-The problem is f(θ) + linear·θ + (quadratic/2)|θ|². From round to round only the last two terms change, so the solver
-keeps the metric that it learned (`metric.py`) and the loss gradient at the point where it stopped: the first step of a
-round costs no product with the data, and on Adult two to four gradients a round are enough.
+The problem is f(θ) + linear·θ + (quadratic/2)|θ|². From round to round only the last two terms change. So the solver
+keeps the inverse Hessian that it has learned and the loss gradient at the point where it stopped. The first step of a
+round then costs no product with the data, and on Adult two to four gradients per round are enough.
 
 It needs no values of the objective. A step is taken if the gradient's norm falls below nine tenths of the smallest so
 far, which can happen only finitely often above a tolerance, or else if it meets Wolfe's conditions in their form for
@@ -19,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from simnet.errors import SimnetError
-from simnet.learning.metric import choose
+from simnet.learning.inverse_hessian import choose
 from simnet.learning.objective import LocalObjective
 from simnet.vectors import Vector
 
 PROGRESS = 0.9  # of the smallest norm so far; of the slope, in Wolfe's second condition
-POOR = 0.5  # a step that leaves more of the gradient than this is worth a new metric
-ENOUGH = 1e-3  # a metric whose step leaves less than this has nothing to learn from it
+POOR = 0.5  # a step that leaves more of the gradient than this is worth a new inverse Hessian
+ENOUGH = 1e-3  # an inverse Hessian whose step leaves less than this has nothing to learn
 PATIENCE = 50  # gradients without progress, at a norm that rounding alone explains
 _ROUNDING = 1e-14  # of the terms that add up to a gradient
 _LIMIT = 20_000  # gradients, for problems too ill-conditioned to solve
@@ -68,9 +68,9 @@ class Solver:
 
     def __init__(self, objective: LocalObjective) -> None:
         self.objective = objective
-        self.metric = choose(objective)
+        self.inverse_hessian = choose(objective)
         self.age = math.inf
-        """Gradients since the metric was started."""
+        """Gradients since the inverse Hessian was last made anew."""
         self.theta: Vector = np.empty(0)
         """Where the last solve ended."""
         self.loss_gradient: Vector = np.empty(0)
@@ -98,27 +98,27 @@ class Solver:
         return self._descend(point, linear, curvature, tolerance)
 
     def _descend(self, point: _Point, linear: Vector, curvature: float, tolerance: float) -> Solution:
-        metric = self.metric
-        factorisations = metric.factorisations
-        stale = point.norm > tolerance and (math.isinf(self.age) or not metric.shift(curvature))
+        known = self.inverse_hessian
+        factorisations = known.factorisations
+        stale = point.norm > tolerance and (math.isinf(self.age) or not known.shift(curvature))
         best, best_at = point.norm, self._gradients
         while not point.norm <= tolerance:
             if stale:
-                metric.rebuild(point.theta, curvature)
+                known.rebuild(point.theta, curvature)
                 self.age = 0
             if self._gradients - best_at > PATIENCE:
                 self._give_up_at_limits(point, linear, curvature, best, tolerance)
-            following = self._search(point, metric.apply(point.gradient), linear, curvature, best)
+            following = self._search(point, known.apply(point.gradient), linear, curvature, best)
             if following.norm <= PROGRESS * best:
                 best, best_at = following.norm, self._gradients
             if following.norm > ENOUGH * point.norm:
                 self._learn(point, following, curvature)
             poor = following.norm > POOR * point.norm
-            stale = math.isinf(self.age) or (poor and self.age >= metric.cost)
+            stale = math.isinf(self.age) or (poor and self.age >= known.cost)
             point = following
         point.theta.setflags(write=False)
         self.theta, self.loss_gradient = point.theta, point.loss_gradient
-        return Solution(point.theta, point.norm, self._gradients, metric.factorisations - factorisations)
+        return Solution(point.theta, point.norm, self._gradients, known.factorisations - factorisations)
 
     def _give_up_at_limits(
         self, point: _Point, linear: Vector, curvature: float, best: float, tolerance: float
@@ -145,7 +145,7 @@ class Solver:
         """The first acceptable point on the way against `direction`: the full step, nearly always."""
         slope = -float(point.gradient.dot(direction))
         if not slope < 0.0:
-            # Rounding has spoilt the metric. A plain gradient step shrinks the norm, always.
+            # Rounding has spoilt the inverse Hessian. A plain gradient step shrinks the norm, always.
             self.age = math.inf
             direction = point.gradient / (curvature + self.objective.smoothness)
             slope = -float(point.gradient.dot(direction))
@@ -194,7 +194,7 @@ class Solver:
             and product >= 0.99 * curvature * float(step.dot(step))
             and float(change.dot(change)) <= 1.01 * (curvature + self.objective.smoothness) * product
         ):
-            self.metric.learn(step, change, product)
+            self.inverse_hessian.learn(step, change, product)
 
     def _evaluate(self, theta: Vector) -> Vector:
         self._gradients += 1

@@ -51,7 +51,7 @@ def test_a_batch_finds_what_each_finds_alone(seed, rows, features, loss, penalty
     rng = np.random.default_rng(seed + 1)
     linear = rng.standard_normal((9, features))
     for turn in range(5):
-        # A jump of the penalty makes the metric unfit; a change of 0 leaves nothing to do.
+        # A jump of the penalty makes the inverse Hessian unfit; a change of 0 leaves nothing to do.
         quadratic = penalty * (4.0 if turn == 3 else 1.0)
         found = solver.solve(problems(crowd, linear, quadratic, 1e-6))
         alone = [problem.answer() for problem in problems(loners, linear, quadratic, 1e-6)]
@@ -60,7 +60,7 @@ def test_a_batch_finds_what_each_finds_alone(seed, rows, features, loss, penalty
             assert ours[1:] == theirs[1:]
         for one, other in zip(crowd, loners, strict=True):
             assert one.loss_gradient.tobytes() == other.loss_gradient.tobytes()
-            assert one.metric.inverse.tobytes() == other.metric.inverse.tobytes()
+            assert one.inverse_hessian.inverse.tobytes() == other.inverse_hessian.inverse.tobytes()
             assert one.age == other.age
         linear = linear + change * rng.standard_normal((9, features))
 

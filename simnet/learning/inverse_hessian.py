@@ -1,12 +1,14 @@
-"""Approximate inverse Hessians that learn from the gradients a solver sees (BFGS).
+"""Approximations of the inverse Hessian that learn from the gradients a solver sees: BFGS and its relatives.
 
-A metric is K ≈ (H + μI)⁻¹, with H the Hessian of the loss term and μ the curvature that regulariser and penalty add.
-It starts from H at one point and then takes in, with every step s and change of gradient y, that K y = s. H changes
-little from round to round, so what is learned in one serves the next; when μ changes, what is known of H is kept.
+The local problem has the Hessian H + μI: H belongs to the loss, and regulariser and penalty add the curvature μ. An
+approximation K ≈ (H + μI)⁻¹ starts from H at one point. Then every step s that changes the gradient by y teaches it
+that K y = s. From round to round H changes little, so what one round has learned serves the next. When μ changes, K is
+changed with it, and what it knows of H is kept.
 
-`DenseMetric` holds K as a triangle; `FullMetric` as a whole matrix, for small problems that are solved many at once.
-`PairsMetric` holds the last pairs (s, y) only, for problems where a d × d matrix costs more than the gradients that it
-saves.
+- `TriangleBfgs` holds one triangle of K.
+- `FullBfgs` holds all of K, so that the matrices of many small problems can be stacked.
+- `LimitedBfgs` holds only the last pairs (s, y): for problems with so many features that a d × d matrix would cost more
+  than the gradients that it saves.
 """
 
 from __future__ import annotations
@@ -21,18 +23,18 @@ import numpy.typing as npt
 from scipy.linalg.blas import dsymv, dsyr2
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from simnet.learning.objective import LocalObjective, Square, Stack
-from simnet.vectors import Vector
+from simnet.learning.objective import LocalObjective, Stack
+from simnet.vectors import Square, Vector
 
-_SAMPLE = 4  # rows a feature: a Hessian from so few costs two gradients on Adult, and BFGS makes up for the rest
+_SAMPLE = 4  # rows per feature: a Hessian of so few costs two gradients on Adult, and BFGS learns the rest
 _MEMORY = 20  # pairs
 _FAINT = 1e-12
-"""Of the smoothness: a curvature below the Hessian's rounding would leave it without a factor."""
+"""Of the smoothness: with less curvature than rounding errors, the Hessian might have no Cholesky factor."""
 NEAR = 0.05
-"""The share by which μ may differ from the one that a metric was made for."""
+"""The share by which μ may differ from the one that K was made for."""
 
 
-class Metric(Protocol):
+class InverseHessian(Protocol):
     """K ≈ (H + μI)⁻¹, symmetric and positive definite."""
 
     cost: float
@@ -53,19 +55,19 @@ class Metric(Protocol):
         """Let K map `change` to `step`; `product` is their scalar product, which must be positive."""
 
 
-def choose(objective: LocalObjective) -> Metric:
-    """The metric that makes solves of `objective` cheapest."""
+def choose(objective: LocalObjective) -> InverseHessian:
+    """The kind that makes solves of `objective` cheapest."""
     if objective.batch_key is not None:
-        return FullMetric(objective)
-    dense = DenseMetric(objective)
-    return dense if objective.features <= 256 or dense.cost <= 30 else PairsMetric(objective)
+        return FullBfgs(objective)
+    dense = TriangleBfgs(objective)
+    return dense if objective.features <= 256 or dense.cost <= 30 else LimitedBfgs(objective)
 
 
-class DenseMetric:
-    """K as a matrix (its upper triangle), started from a Hessian of some of the rows.
+class TriangleBfgs:
+    """The upper triangle of K, started from the Hessian of a sample of the rows.
 
-    Each rebuild uses four times as many rows as the one before: that a metric must be rebuilt says that the sample was
-    too small, and with all rows the next step is Newton's.
+    Each rebuild uses four times as many rows as the one before: if K must be rebuilt, the sample was too small. With
+    all rows the next step is Newton's.
     """
 
     def __init__(self, objective: LocalObjective) -> None:
@@ -126,8 +128,8 @@ class DenseMetric:
         return inverse
 
 
-class FullMetric(DenseMetric):
-    """K as a whole matrix, updated where it is."""
+class FullBfgs(TriangleBfgs):
+    """All of K, updated in place."""
 
     def apply(self, gradient: Vector) -> Vector:
         product: Vector = self.inverse.dot(gradient)
@@ -148,7 +150,7 @@ def _above(features: int) -> npt.NDArray[np.bool_]:
 
 
 def update(inverse: Stack, step: Stack, change: Stack, product: Stack, space: Stack) -> None:
-    """Let K, or each K of a stack, map `change` to `step`, as `DenseMetric.learn` does; `space` is for two like K.
+    """Let K, or each K of a stack, map `change` to `step`, as `TriangleBfgs.learn` does; `space` is for two like K.
 
     A matrix of a stack goes through the same operations as one alone, and K stays symmetric to the last bit.
     """
@@ -158,8 +160,8 @@ def update(inverse: Stack, step: Stack, change: Stack, product: Stack, space: St
     inverse -= np.add(outer, outer.swapaxes(-1, -2), out=space[1])
 
 
-class PairsMetric:
-    """K as the last pairs on top of a multiple of the identity: Liu and Nocedal (1989)."""
+class LimitedBfgs:
+    """K as a multiple of the identity and the last pairs (s, y): L-BFGS, Liu and Nocedal (1989)."""
 
     def __init__(self, objective: LocalObjective) -> None:
         self._smoothness = objective.smoothness
