@@ -36,7 +36,7 @@ def _unknown(loc: tuple[str | int, ...], root: Table) -> str:
     _, around = locate(root, loc[:-1])
     assert around is not None, "pydantic looks only into tables that it knows"
     table, name = around.tables[0], path[-1]
-    kind = kind_of(table, around.tag) if around.tag else None
+    kind = kind_of(table)
     nothing = f"{kind} has no such field" if kind else "there is no such field"
     return f"{dotted(path)}: {nothing}{_where_instead(name, path[:-1], kind, table, root)}"
 

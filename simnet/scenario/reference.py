@@ -194,7 +194,7 @@ def _rows(here: Place, at: Path, seen: dict[tuple[Table, ...], str]) -> Iterator
         for name, info in fields(table).items():
             if name != here.tag:
                 row = (f"`{name}`", _value(info, (*at, name), seen), _default(info), _meaning(info))
-                owners.setdefault(row, []).append(f"`{kind_of(table, here.tag)}`" if here.tag else "")
+                owners.setdefault(row, []).append(f"`{kind_of(table)}`")
     for (name, *rest), kinds in owners.items():
         several = len(here.tables) > 1
         yield [name, *([_owners(kinds, len(here.tables))] if several else []), *rest]

@@ -23,10 +23,9 @@ _PLAIN_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "
 
 @dataclass(frozen=True)
 class Place:
-    """What one place accepts: tables told apart by a tag, a list, one of some words, or what its checks let through."""
+    """What one place accepts: a table, perhaps one of several parts; a word; a list; or what its checks let through."""
 
     tables: tuple[Table, ...] = ()
-    tag: str | None = None
     choices: tuple[str, ...] = ()
     item: Place | None = None
     length: int | None = None
@@ -48,17 +47,20 @@ class Place:
         if self.item is not None:
             if self.item.tables:
                 return "a list of tables"
-            return (
-                f"a list of {self.length}, each {self.item.what}"
-                if self.length
-                else f"a list, each entry {self.item.what}"
-            )
-        return " or ".join(_PLAIN_WORDS[kind] for kind in self.plain)
+            entries = f"a list of {self.length}, each" if self.length else "a list, each entry"
+            return f"{entries} {self.item.what}"
+        return " or ".join(_PLAIN_WORDS[kind] for kind in self.plain) or "something else"
+
+    @property
+    def tag(self) -> str | None:
+        """The field whose word chooses among the tables; None if they are no parts."""
+        tag = tag_of(self.tables[0]) if self.tables else None
+        return None if tag is None else tag[0]
 
     @property
     def kinds(self) -> dict[str, Table]:
-        """The tables by their tags."""
-        return {kind_of(table, self.tag): table for table in self.tables} if self.tag else {}
+        """The parts by their words."""
+        return {word: table for table in self.tables if (word := kind_of(table)) is not None}
 
     def field(self, name: str) -> Place | None:
         """The place of a field, in the first table that has it."""
@@ -80,9 +82,10 @@ def fields(table: Table) -> dict[str, FieldInfo]:
     return {info.alias or name: info for name, info in table.model_fields.items()}
 
 
-def kind_of(table: Table, tag: str) -> str:
-    """The value of the tag that means this table."""
-    return str(get_args(table.model_fields[tag].annotation)[0])
+def kind_of(table: Table) -> str | None:
+    """The word that chooses this table; None if it is no part."""
+    tag = tag_of(table)
+    return None if tag is None else tag[1]
 
 
 def place(info: FieldInfo) -> Place:
@@ -119,19 +122,18 @@ def _walk(here: Place, at: Path) -> Iterator[tuple[Path, str | None, Table]]:
     if here.item is not None:
         yield from _walk(here.item, (*at, 0))
     for table in here.tables:
-        yield at, kind_of(table, here.tag) if here.tag else None, table
+        yield at, kind_of(table), table
         for name, info in fields(table).items():
             yield from _walk(place(info), (*at, name))
 
 
 def _place(annotation: Any, metadata: tuple[Any, ...]) -> Place:
     checks: tuple[Any, ...] = tuple(found.func for found in metadata if isinstance(found, BeforeValidator))
-    tags = [found.discriminator for found in metadata if isinstance(found, FieldInfo) and found.discriminator]
     origin, inside = get_origin(annotation), get_args(annotation)
     for found in metadata:
         if isinstance(found, OneOf):
             short = () if found.short is None else (found.short,)
-            return Place(tables=tuple(found.parts.values()), tag=found.tag, checks=(*short, *checks))
+            return Place(tables=tuple(found.parts.values()), checks=(*short, *checks))
         if isinstance(found, WordOf):
             return Place(choices=tuple(found.words), checks=checks)
     if origin is Annotated:
@@ -142,16 +144,12 @@ def _place(annotation: Any, metadata: tuple[Any, ...]) -> Place:
         fixed = origin is tuple and inside[-1] is not Ellipsis
         return Place(item=_place(inside[0], ()), length=len(inside) if fixed else None, checks=checks)
     if origin in (Union, UnionType):
-        members = [member for member in inside if member is not NoneType]
-        if len(members) == 1:
-            return _place(members[0], metadata)
-        parts = [_place(member, ()) for member in members]
-        return Place(
-            tables=tuple(table for part in parts for table in part.tables),
-            tag=str(tags[0]) if tags else None,
-            plain=tuple(kind for part in parts for kind in part.plain),
-            checks=checks,
-        )
+        members = tuple(member for member in inside if member is not NoneType)
+        return _place(members[0], metadata) if len(members) == 1 else Place(plain=_plain(members), checks=checks)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return Place(tables=(annotation,), tag=(tag_of(annotation) or (None,))[0], checks=checks)
-    return Place(plain=(annotation,), checks=checks)
+        return Place(tables=(annotation,), checks=checks)
+    return Place(plain=_plain((annotation,)), checks=checks)
+
+
+def _plain(kinds: tuple[Any, ...]) -> tuple[type, ...]:
+    return tuple(kind for kind in kinds if kind in _PLAIN_WORDS)

@@ -65,7 +65,7 @@ class Reach:
 
     @property
     def label(self) -> str:
-        kind = f" ({kind_of(self.table, self.here.tag)})" if self.here.tag else ""
+        kind = f" ({kind_of(self.table)})" if self.here.tag else ""
         return f"{dotted(self.at) or 'the file'}{kind}"
 
 

@@ -7,6 +7,7 @@ import pytest
 from simnet.methods import METHODS
 from simnet.network.loss import Bernoulli, NoLoss
 from simnet.network.model import LinkModel, Override
+from simnet.parts.part import Section
 from simnet.scenario import Scenario
 from simnet.scenario.schema import fields, locate, place, walk
 
@@ -46,6 +47,19 @@ def test_a_union_knows_its_kinds_its_tag_and_its_shorthand() -> None:
 )
 def test_tags_and_type_names_are_no_part_of_a_path(loc: tuple[str | int, ...], path: tuple[str | int, ...]) -> None:
     assert locate(Scenario, loc)[0] == path
+
+
+def test_a_part_with_fields_of_plain_types_gets_plain_words() -> None:
+    class Mine(Section):
+        length: float
+        label: str | int | None = None
+        shape: complex = 0j
+
+    assert [place(info).what for info in fields(Mine).values()] == [
+        "a number",
+        "a text or a whole number",
+        "something else",
+    ]
 
 
 def test_every_place_of_the_file_can_say_what_would_be_right() -> None:
