@@ -1,12 +1,13 @@
 """The payloads of one sender.
 
-What accompanies a model may depend on the model as its receivers decode it, so the model is encoded first. A payload
-with company is a 0 where others have their number of parts, the length of the model's payload (4 bytes), that
-payload, and the company's. Company is written in float32 at least: it is a running sum, in which coarse rounding adds
-up. Its first vector belongs to the model entry by entry and tells the entries that the model tells; others are whole.
+A model may have company: vectors that go with it, such as a running sum of what was sent. They may depend on the model
+as its receivers decode it, so the model is encoded first. A payload with company begins with a 0, where others have
+their number of parts. Then come the length of the model's payload (4 bytes), that payload, and the company's. Company
+is written in float32 at least: in a running sum coarse rounding adds up. Its first vector belongs to the model entry by
+entry and tells the entries that the model tells; other vectors are whole.
 
-The three kinds of payload have codecs of their own, each with its own random stream and its own memory of what was
-told: neither company nor letters change how a model is rounded.
+A letter is a payload for one neighbour. Models, company and letters have codecs of their own, each with its own random
+stream and its own memory of what was told: neither company nor letters change how a model is rounded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows that travel once, before the first round: users report to their server, leaves upload to their hub.
 
 A report's fate follows from its line alone, so the whole phase is known before anything else happens, and the log holds
-one line an agent instead of two a row. Reports are written in float64 whatever the codec of the rounds: a rounded
+one line per agent instead of two per row. Reports are written in float64 whatever the codec of the rounds: a rounded
 row may be longer than 1, and then every sensitivity is wrong.
 """
 

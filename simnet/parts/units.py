@@ -1,6 +1,6 @@
 """Quantities with units: "20 ms", "10 Mbit/s", "64 KiB".
 
-Everything inside simnet is in seconds, bytes and bits a second; a plain number is already in that unit.
+Everything inside simnet is in seconds, bytes and bits per second; a plain number is already in that unit.
 Units are decimals, so that "35 us" is the same number as 35e-6 and not its neighbour.
 """
 

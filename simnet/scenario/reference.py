@@ -81,7 +81,7 @@ A scenario is a TOML file that describes one run completely: the same scenario a
 Only `algorithm.name` must be written; everything else has a default. A mistake is answered with one sentence that names
 the field and says what would be right: `network.link.loss.p = 1.4: a probability lies between 0 and 1`.
 
-Quantities are in seconds, bytes and bits a second. Text with a unit is accepted wherever a quantity is:
+Quantities are in seconds, bytes and bits per second. Text with a unit is accepted wherever a quantity is:
 {times} for times, {sizes} for sizes, {rates} for bit rates.
 
 `--set` overrides any field from the command line: `--set algorithm.eta=0.05`, `--set 'network.link.latency=20 ms'`,
@@ -188,7 +188,7 @@ def _about(here: Place) -> str:
 
 
 def _rows(here: Place, at: Path, seen: dict[tuple[Table, ...], str]) -> Iterator[list[str]]:
-    """A row a field; kinds that have the same field share the row."""
+    """One row per field; kinds that have the same field share the row."""
     owners: dict[tuple[str, ...], list[str]] = {}
     for table in here.tables:
         for name, info in fields(table).items():
