@@ -37,7 +37,7 @@ TINIEST = float(np.finfo(np.float64).tiny)
 _FLOAT, _STEP, _SHORT, _COUNT = (np.dtype(name) for name in ("<f8", "i1", "<u2", "<u4"))
 
 
-class Reader:
+class PayloadReader:
     """A payload, and how far it has been read."""
 
     __slots__ = ("_payload", "_place")
@@ -100,7 +100,7 @@ class Codec(ABC):
             raise FrameError(
                 f"a part of {max(lengths)} entries is announced, a payload holds at most {longest} per part"
             )
-        source = Reader(payload, 1 + 4 * number)
+        source = PayloadReader(payload, 1 + 4 * number)
         parts = tuple([self.read(source, length) for length in lengths])
         source.finish()
         return parts
@@ -119,7 +119,7 @@ class Codec(ABC):
         """The bytes of one part, which is the one with this index; it must not hold NaN."""
 
     @abstractmethod
-    def read(self, source: Reader, length: int) -> Vector:
+    def read(self, source: PayloadReader, length: int) -> Vector:
         """The next part, which has this length."""
 
     @abstractmethod
@@ -149,7 +149,7 @@ class Floats(Codec):
             part = part.clip(-self._greatest, self._greatest)
         return part.astype(self._dtype, copy=False).tobytes()
 
-    def read(self, source: Reader, length: int) -> Vector:
+    def read(self, source: PayloadReader, length: int) -> Vector:
         part = source.take(self._dtype, length).astype(np.float64)
         if not np.logical_and.reduce(np.isfinite(part)):
             raise FrameError("a payload holds a number that is not finite, which no sender encodes")
@@ -180,7 +180,7 @@ class Int8(Codec):
         steps = np.floor(part / scale + uniforms) if scale else np.zeros(len(part))
         return pack("<d", scale) + np.clip(steps, -127, 127).astype(_STEP).tobytes()
 
-    def read(self, source: Reader, length: int) -> Vector:
+    def read(self, source: PayloadReader, length: int) -> Vector:
         scale = float(source.take(_FLOAT, 1)[0])
         if not 0 <= scale <= FARTHEST:
             raise FrameError(f"the scale {scale} of a part is not between 0 and {FARTHEST}")
@@ -229,10 +229,10 @@ class TopK(Codec):
         wanted = np.clip(part, -FARTHEST, FARTHEST)
         places = told.choose(wanted, self.kept(len(part)))
         body = self._values.write(index, wanted[places])
-        told.held[places] = self._values.read(Reader(body), len(places))
+        told.held[places] = self._values.read(PayloadReader(body), len(places))
         return pack("<I", len(places)) + places.astype(_places(len(part))).tobytes() + body
 
-    def read(self, source: Reader, length: int) -> Vector:
+    def read(self, source: PayloadReader, length: int) -> Vector:
         kept = int(source.take(_COUNT, 1)[0])
         places = source.take(_places(length), kept).astype(np.int64)
         if kept and (places[-1] >= length or (np.diff(places) <= 0).any()):
