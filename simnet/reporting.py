@@ -1,28 +1,21 @@
-"""Before the first round: rows that travel to whoever computes with them, and what is computed with there.
+"""Before the first round: rows that travel to whoever computes with them, if the method says that they do.
 
-PDML's users report their rows, labels flipped, to the server of their group; the leaves of a trusted hub upload theirs.
-All other methods compute where the rows are. A row that is lost on its way takes no part, so privacy is calibrated for
-the rows that arrived; how many they are is public.
+A row that is lost on its way takes no part, so privacy is calibrated for the rows that arrived; how many they are is
+public.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from simnet.errors import ScenarioError
-from simnet.learning.dataset import Dataset, joined
-from simnet.learning.dealing import objectives
-from simnet.learning.losses import LOSSES, unbiased
-from simnet.learning.objective import LocalObjective
-from simnet.methods.dp_admm import HUB, DpAdmm
-from simnet.methods.pdml import Pdml
-from simnet.methods.pdml_plan import label_epsilon
+from simnet.learning.dataset import Dataset
 from simnet.network.model import LinkModel
 from simnet.network.row_reports import Reports, from_users, upload
-from simnet.privacy.noise import flip_labels
+from simnet.privacy.mechanisms import HUB
 from simnet.scenario import Scenario
 from simnet.streams import Streams
 
@@ -43,38 +36,21 @@ def report(
     scenario: Scenario, parts: Sequence[Dataset], access: LinkModel, uplinks: Mapping[int, LinkModel]
 ) -> tuple[list[Dataset], Reporting | None]:
     """The rows that each agent computes with, and how they came there; `uplinks` lead from the leaves to their hub."""
-    spec = scenario.algorithm
-    streams = Streams(scenario.seed)
-    if isinstance(spec, Pdml):
-        found = [from_users(access, streams, server, part.rows, part.features) for server, part in enumerate(parts)]
-        held = [_flipped(scenario, spec, server, part) for server, part in enumerate(parts)]
-        held = [_arrived(f"server {server}", part, found[server]) for server, part in enumerate(held)]
-        return held, Reporting(found)
-    if isinstance(spec, DpAdmm) and spec.hub == "trusted":
-        sent = {
-            leaf: upload(model, streams, leaf, HUB, parts[leaf].rows, parts[leaf].features)
-            for leaf, model in uplinks.items()
-        }
-        came = [parts[HUB], *(_arrived(f"the hub from agent {leaf}", parts[leaf], sent[leaf]) for leaf in sorted(sent))]
-        return [joined(came), *parts[1:]], Reporting([sent.get(agent) for agent in range(len(parts))])
-    return list(parts), None
-
-
-def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[LocalObjective]:
-    """What each agent minimises over the rows that it computes with."""
-    spec = scenario.algorithm
-    loss = LOSSES[spec.loss]
-    if isinstance(spec, Pdml) and scenario.privacy.calibration != "none":
-        loss = unbiased(loss, label_epsilon(scenario, spec))
-    weight = getattr(spec, "loss_weight", 1.0)
-    return objectives(held, loss, regulariser, weight)
-
-
-def _flipped(scenario: Scenario, spec: Pdml, server: int, part: Dataset) -> Dataset:
-    if scenario.privacy.calibration == "none":
-        return part
-    rng = Streams(scenario.seed).generator("labels", server)
-    return replace(part, y=flip_labels(rng, part.y, label_epsilon(scenario, spec)))
+    method, streams = scenario.algorithm, Streams(scenario.seed)
+    if method.reports_from is None:
+        return list(parts), None
+    sent = [method.reported(agent, part, scenario.privacy, streams) for agent, part in enumerate(parts)]
+    found: dict[int, Reports] = {}
+    for agent, part in enumerate(sent):
+        if method.reports_from == "users":
+            found[agent] = from_users(access, streams, agent, part.rows, part.features)
+        elif agent in uplinks:
+            found[agent] = upload(uplinks[agent], streams, agent, HUB, part.rows, part.features)
+    who = "server {}" if method.reports_from == "users" else "the hub from agent {}"
+    arrived = [
+        _arrived(who.format(agent), part, found[agent]) if agent in found else part for agent, part in enumerate(sent)
+    ]
+    return method.gathered(parts, arrived), Reporting([found.get(agent) for agent in range(len(parts))])
 
 
 def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:

@@ -19,9 +19,7 @@ from simnet.diagnostics import tell
 from simnet.errors import ScenarioError
 from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.methods import METHODS
-from simnet.methods.build_peers import build_peers
 from simnet.methods.peer import Peer
-from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
@@ -159,12 +157,12 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
         pacing = scenario.network.pacing.for_agent(streams, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
         port = wiring.port(scenario, engine, agent, neighbourhood, compute.for_agent(streams, agent))
-        ledger = built.budgeting.ledger(scenario)
+        ledger = built.calibration.ledger(scenario.privacy.delta)
         program = program_of(peer)(
             peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private
         )
-        plan = built.budgeting.plans[agent]
-        if built.reporting is not None and isinstance(plan, NoiseSchedule):
+        plan = built.calibration.plans[agent]
+        if built.reporting is not None and plan is not None:
             phase = built.reporting
             program = after_reports(program, port, phase.reports[agent], phase.begins, plan.opening, ledger)
         engine.attach(port, program)
@@ -174,8 +172,9 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
 
 def peers_of(built: World, seed: int | None = None) -> list[Peer]:
     """The agents' mathematics; their noise is the scenario's, or that of another seed."""
-    scenario = built.scenario if seed is None else built.scenario.model_copy(update={"seed": seed})
-    return build_peers(scenario, built.training, built.standings, built.budgeting, built.learning.public)
+    streams = Streams(built.scenario.seed if seed is None else seed)
+    method, rounds = built.scenario.algorithm, built.scenario.rounds
+    return method.peers(built.calibration, built.training, built.sizes, rounds, streams, built.learning.public)
 
 
 def scoreboard(built: World) -> Scoreboard:

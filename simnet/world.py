@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
+from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.dataset import Dataset
-from simnet.learning.dealing import DealtData, PartsOfObjectives, deal, objectives
-from simnet.learning.losses import LOSSES
+from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.objective import LocalObjective
-from simnet.methods.agent_size import Standing
-from simnet.methods.dp_admm import HUB, DpAdmm
-from simnet.methods.plans import Budgeting, budgeting
-from simnet.reporting import Reporting, report, training
+from simnet.methods.method import AgentSize, Calibration
+from simnet.privacy.mechanisms import HUB
+from simnet.reporting import Reporting, report
 from simnet.scenario import Scenario
 from simnet.sim.gc_pause import resting
 from simnet.streams import Streams
@@ -32,8 +31,8 @@ class World:
     scenario: Scenario
     graph: nx.Graph[int]
     learning: DealtData
-    standings: list[Standing]
-    budgeting: Budgeting
+    sizes: list[AgentSize]
+    calibration: Calibration
     objectives: list[LocalObjective]
     """Each agent's f_i on its own rows, which evaluation looks at."""
     training: list[LocalObjective]
@@ -42,7 +41,7 @@ class World:
 
     @property
     def agents(self) -> int:
-        return len(self.standings)
+        return len(self.sizes)
 
 
 @resting()
@@ -51,12 +50,25 @@ def build(scenario: Scenario) -> World:
     edges = graph(scenario)
     dealt = deal_data(scenario, edges.number_of_nodes())
     held, reporting = hold(scenario, edges, dealt.parts)
-    standings = [Standing(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
-    budget = budgeting(scenario, standings)
-    own = own_objectives(scenario, dealt.parts, budget.regulariser)
-    trained = own if reporting is None else training(scenario, held, budget.regulariser)
+    sizes = [AgentSize(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
+    calibration = calibrate(scenario, sizes)
+    own = own_objectives(scenario, dealt.parts, calibration.regulariser)
+    trained = own if reporting is None else training(scenario, held, calibration.regulariser)
     kept = replace(dealt, parts=PartsOfObjectives(dealt.parts[0].name, own))
-    return World(scenario, edges, kept, standings, budget, own, trained, reporting)
+    return World(scenario, edges, kept, sizes, calibration, own, trained, reporting)
+
+
+def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
+    """Every agent's noise."""
+    try:
+        return scenario.algorithm.calibrate(scenario.privacy, sizes, scenario.rounds)
+    except BudgetError as error:
+        raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
+
+
+def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[LocalObjective]:
+    """What each agent minimises over the rows that it computes with."""
+    return [scenario.algorithm.training_objective(part, regulariser, scenario.privacy) for part in held]
 
 
 def hold(scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset]) -> tuple[list[Dataset], Reporting | None]:
@@ -67,15 +79,12 @@ def hold(scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset]) -> 
 
 def deal_data(scenario: Scenario, agents: int) -> DealtData:
     """The rows of each agent, the test set, and the public rows that the method asks for."""
-    spec = scenario.algorithm
-    public_share = spec.graph_share if isinstance(spec, DpAdmm) and spec.graph != "none" else None
-    return deal(scenario.data, scenario.seed, scenario.find, agents, public_share)
+    return deal(scenario.data, scenario.seed, scenario.find, agents, scenario.algorithm.public_share)
 
 
 def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[LocalObjective]:
     """Each agent's f_i on its own rows."""
-    spec = scenario.algorithm
-    return objectives(parts, LOSSES[spec.loss], regulariser, getattr(spec, "loss_weight", 1.0))
+    return [scenario.algorithm.objective(part, regulariser) for part in parts]
 
 
 def graph(scenario: Scenario) -> nx.Graph[int]:

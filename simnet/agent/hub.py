@@ -15,8 +15,7 @@ from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import Pacing
 from simnet.agent.port import Port
 from simnet.agent.program import release, run_agent
-from simnet.methods.dp_admm import HubPeer, LeafPeer
-from simnet.methods.peer import Peer
+from simnet.methods.peer import Hub, Peer
 from simnet.privacy.ledger import Ledger
 from simnet.record import events
 
@@ -40,13 +39,12 @@ class Program(Protocol):
 
 def program_of(peer: Peer) -> Program:
     """The program for a peer: its own for the hub of a star and for the leaves that it waits for."""
-    if isinstance(peer, HubPeer):
-        return run_hub
-    return run_leaf if isinstance(peer, LeafPeer) else run_agent
+    programs: dict[str, Program] = {"agent": run_agent, "leaf": run_leaf, "hub": run_hub}
+    return programs[peer.role]
 
 
 async def run_hub(
-    peer: HubPeer,
+    peer: Hub,
     port: Port,
     pacing: Pacing,
     neighbourhood: Neighbourhood,

@@ -2,7 +2,7 @@
 
 >>> from simnet import Scenario
 >>> from simnet.audit import Audit, audit
->>> scenario = Scenario.of({"data": {"source": "synthetic"}, "algorithm": {"name": "pp-admm"}, "rounds": 1})
+>>> scenario = Scenario.of({"data": {"source": "synthetic"}, "algorithm": {"name": "dvp"}, "rounds": 1})
 >>> audit(scenario, Audit(runs=10)).broken
 False
 """

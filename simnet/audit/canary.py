@@ -19,14 +19,12 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from simnet.audit.lies import who
 from simnet.audit.section import Audit
 from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset
 from simnet.learning.dealing import DealtData
 from simnet.learning.scaling import bound_rows
-from simnet.methods.dp_admm import HUB, DpAdmm
-from simnet.methods.ipp_admm import IppAdmm
-from simnet.methods.pdml import Pdml
 from simnet.vectors import Vector
 from simnet.world import World, own_objectives
 
@@ -43,20 +41,16 @@ def neighbours(world: World, plan: Audit) -> tuple[World, World]:
 
 
 def _check_evidence(world: World, plan: Audit) -> None:
-    spec = world.scenario.algorithm
+    spec, found = world.scenario.algorithm, world.calibration.plans[plan.victim]
     if plan.evidence == "tests":
-        if not isinstance(spec, IppAdmm):
-            raise ScenarioError(f"audit.evidence = 'tests': {spec.name} has no test, only ipp-admm has")
-        if spec.max_releases != 1:
+        test = None if found is None else found.test
+        if test is None:
+            raise ScenarioError(f"audit.evidence = 'tests': {spec.name} has no test, only {who('has_test')} has")
+        if test.cap != 1:
             raise ScenarioError(
-                f"audit.evidence = 'tests': algorithm.max_releases = {spec.max_releases} must be 1, because the "
+                f"audit.evidence = 'tests': algorithm.max_releases = {test.cap} must be 1, because the "
                 "questions after a release depend on the model that was released"
             )
-    if isinstance(spec, Pdml) and plan.evidence == "all" and plan.canary == "adversarial":
-        raise ScenarioError(
-            "audit.canary = 'adversarial': who hears pdml's reports sees the features, and only the labels are "
-            "protected; audit.evidence = 'rounds' listens to the servers alone"
-        )
 
 
 def _check_places(world: World, plan: Audit) -> None:
@@ -80,16 +74,13 @@ def _check_adversary(world: World, plan: Audit) -> None:
         raise ScenarioError("audit.canary = 'adversarial': it needs data with at least two features")
     if not world.graph[plan.victim]:
         raise ScenarioError(f"audit.canary = 'adversarial': the victim, agent {plan.victim}, has no neighbour")
-    if isinstance(spec, DpAdmm) and (spec.hub == "trusted" or plan.victim == HUB):
-        raise ScenarioError(
-            "audit.canary = 'adversarial': only an untrusted hub can drive a victim, which must be one of its leaves"
-        )
+    if reason := spec.not_driven(plan.victim, reports_heard=plan.evidence == "all"):
+        raise ScenarioError(f"audit.canary = 'adversarial': {reason}")
 
 
 def holder(world: World, plan: Audit) -> int:
     """Who computes with the row in question: its owner, or the hub that it was entrusted to."""
-    spec = world.scenario.algorithm
-    return HUB if isinstance(spec, DpAdmm) and spec.hub == "trusted" else plan.victim
+    return world.scenario.algorithm.holder(plan.victim)
 
 
 def _rows(world: World, plan: Audit) -> tuple[tuple[Vector, float], tuple[Vector, float]]:
@@ -129,6 +120,6 @@ def _with_row(world: World, plan: Audit, row: Vector, label: float) -> World:
     parts[plan.victim] = Dataset(held.name, sp.csr_array(X) if isinstance(held.X, sp.csr_array) else X, y)
     learning = DealtData(parts, world.learning.test.take(np.arange(1)))
     objectives = list(world.objectives)
-    changed = own_objectives(world.scenario, [parts[plan.victim]], world.budgeting.regulariser)
+    changed = own_objectives(world.scenario, [parts[plan.victim]], world.calibration.regulariser)
     objectives[plan.victim] = changed[0]
     return replace(world, learning=learning, objectives=objectives)

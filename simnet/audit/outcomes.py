@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simnet.privacy.noise_plan import SvtPlan
+from simnet.privacy.sparse_vector import SvtPlan
 from simnet.vectors import Vector
 
 _NODES = 400
@@ -15,12 +15,12 @@ class TestOutcomes:
 
     __test__ = False
 
-    def __init__(self, plan: SvtPlan, threshold: float) -> None:
+    def __init__(self, plan: SvtPlan) -> None:
         self.plan = plan
         # Quantiles of the Laplace distribution at the midpoints of equal probabilities: a rule with equal weights.
         middles = (np.arange(_NODES) + 0.5) / _NODES
         bars = np.where(middles < 0.5, np.log(2 * middles), -np.log(2 - 2 * middles))
-        self._bars = threshold + plan.threshold_scale * bars
+        self._bars = plan.threshold + plan.threshold_scale * bars
         self._log = np.zeros(_NODES)
         self._sum = 0.0
 

@@ -8,18 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from simnet.audit.canary import holder, neighbours
-from simnet.audit.driver import Driver, HubDriver
-from simnet.audit.lies import lying_budget, lying_flips, lying_peer
+from simnet.audit.lies import lying_flips, lying_peer, lying_plans
 from simnet.audit.row_paths import Way, ways
 from simnet.audit.section import Audit
 from simnet.learning.dataset import Matrix
-from simnet.methods.build_peers import build_duals, build_peers
-from simnet.methods.dp_admm import DpAdmm, HubPeer
-from simnet.methods.duals import constant
-from simnet.methods.method import Decentralised
+from simnet.methods.method import Calibration
 from simnet.methods.peer import Peer
 from simnet.scenario import Scenario
 from simnet.streams import Streams
@@ -60,42 +54,27 @@ class Pair:
     def peers(self, side: int, noise_seed: int) -> list[Peer]:
         """All agents of one world, their privacy noise drawn from streams of their own seed."""
         world, plan = self.worlds[side], self.plan
-        scenario = world.scenario.model_copy(update={"seed": noise_seed})
-        budget = lying_budget(world.budgeting, self.holder, plan.lie)
-        made = build_peers(scenario, self.way(side, noise_seed).training, world.standings, budget, self.public)
+        calibration = lying_plans(world.calibration, self.holder, plan.lie)
+        made = self._made(world, calibration, self.way(side, noise_seed), noise_seed)
         made[self.holder] = lying_peer(made[self.holder], plan.lie)
         return self._driven(world, made)
 
     def shadows(self, side: int, way: int = 0) -> list[Peer]:
         """Honest agents of one world, for an eavesdropper that wants to retrace their steps."""
         world = self.worlds[side]
-        computed = self.ways[side][way].training
-        made = build_peers(world.scenario, computed, world.standings, world.budgeting, self.public)
+        made = self._made(world, world.calibration, self.ways[side][way], world.scenario.seed)
         return self._driven(world, made)
+
+    def _made(self, world: World, calibration: Calibration, way: Way, seed: int) -> list[Peer]:
+        method, rounds = world.scenario.algorithm, world.scenario.rounds
+        return method.peers(calibration, way.training, world.sizes, rounds, Streams(seed), self.public)
 
     def _driven(self, world: World, made: list[Peer]) -> list[Peer]:
         """The same agents, with the adversary in its place."""
-        if self.adversary is None:
-            return made
-        spec, plan, honest = world.scenario.algorithm, self.plan, made[self.adversary]
-        features = world.learning.features
-        goal = np.zeros(features)
-        if isinstance(spec, DpAdmm):
-            assert isinstance(honest, HubPeer)
-            goal[1] = -plan.drive
-            made[self.adversary] = HubDriver(honest, goal)
-            return made
-        assert isinstance(spec, Decentralised)
-        goal[1] = -plan.drive * world.standings[plan.victim].degree
-        degree = world.standings[self.adversary].degree
-        made[self.adversary] = Driver(
-            world.objectives[self.adversary],
-            degree=degree,
-            eta=spec.eta,
-            duals=build_duals(spec, features, degree, constant(spec.eta)),
-            victim=plan.victim,
-            goal=goal,
-        )
+        if self.adversary is not None:
+            victim, method = self.plan.victim, world.scenario.algorithm
+            honest, degree = made[self.adversary], world.sizes[victim].degree
+            made[self.adversary] = method.driver(honest, victim, degree, self.plan.drive)
         return made
 
 

@@ -17,12 +17,7 @@ import numpy as np
 from simnet.audit.section import Audit
 from simnet.errors import ScenarioError
 from simnet.learning.objective import LocalObjective
-from simnet.methods.dp_admm import HUB, DpAdmm
-from simnet.methods.pdml import Pdml
-from simnet.methods.pdml_plan import label_epsilon
-from simnet.privacy.noise import flip_probability
-from simnet.reporting import training
-from simnet.world import World, hold
+from simnet.world import World, hold, training
 
 Report = tuple[bytes, float]
 """A row as it travels: its features, and its label."""
@@ -39,29 +34,25 @@ class Way:
 
 def ways(world: World, plan: Audit) -> tuple[Way, ...]:
     """All ways in a world that holds one of the two rows; where labels are flipped, the unflipped one comes first."""
-    spec, part = world.scenario.algorithm, world.learning.parts[plan.victim]
+    scenario, part = world.scenario, world.learning.parts[plan.victim]
     row = part.X[[plan.row]].tobytes() if isinstance(part.X, np.ndarray) else part.X[[plan.row]].toarray().tobytes()
     label = float(part.y[plan.row])
-    held, reporting = hold(world.scenario, world.graph, world.learning.parts)
+    held, reporting = hold(scenario, world.graph, world.learning.parts)
     if reporting is None:
         return (Way(1.0, None, world.objectives),)
     reports = reporting.reports[plan.victim]
     if reports is not None and not reports.arrived[plan.row]:
         raise ScenarioError(f"audit.row = {plan.row}: its report is lost on the way, so it takes no part; name another")
-    if isinstance(spec, DpAdmm):
-        computed = training(world.scenario, held, world.budgeting.regulariser)
-        return (Way(1.0, None if plan.victim == HUB else (row, label), computed),)
-    assert isinstance(spec, Pdml)
-    assert reports is not None
+    regulariser, flipped = world.calibration.regulariser, scenario.algorithm.flip_probability(scenario.privacy)
+    if reports is None or not flipped:
+        computed = training(scenario, held, regulariser)
+        return (Way(1.0, None if reports is None else (row, label), computed),)
     place = int(np.count_nonzero(reports.arrived[: plan.row]))
-    flipped = (
-        0.0 if world.scenario.privacy.calibration == "none" else flip_probability(label_epsilon(world.scenario, spec))
-    )
     found = []
     for probability, told in ((1.0 - flipped, label), (flipped, -label)):
         y = held[plan.victim].y.copy()
         y[place] = told
-        mine = training(world.scenario, [replace(held[plan.victim], y=y)], world.budgeting.regulariser)
+        mine = training(scenario, [replace(held[plan.victim], y=y)], regulariser)
         every = [*world.training[: plan.victim], *mine, *world.training[plan.victim + 1 :]]
         found.append(Way(probability, (row, told), every))
     return tuple(way for way in found if way.probability > 0.0)

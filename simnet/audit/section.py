@@ -39,8 +39,8 @@ class Audit(Section):
     links: list[tuple[Whole, Whole]] = Field([], description="links that are overheard; empty: all")
     evidence: Literal["all", "rounds", "tests"] = Field(
         "all",
-        description="what counts: everything heard; all but the rows that are reported before the first round (pdml, a "
-        "trusted hub); or only the silence before ipp-admm's first release, against what the test alone promises (with "
+        description="what counts: everything heard; all but the rows that are reported before the first round (PDML, a "
+        "trusted hub); or only the silence before IPP-ADMM's first release, against what the test alone promises (with "
         "max_releases = 1)",
     )
     confidence: Share = Field(0.95, description="of the lower bound on ε")
@@ -48,7 +48,7 @@ class Audit(Section):
     lie: Lie | None = Field(
         None,
         description="make the victim break its promise: draw noise once and reuse it, add noise for half the "
-        "sensitivity, (pdml) flip labels half as often, or (r-admm) step along the true gradient",
+        "sensitivity, (PDML) flip labels half as often, or (R-ADMM) step along the true gradient",
     )
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simnet.agent.neighbourhood import Neighbourhood
-from simnet.methods.dp_admm import HUB, HubPeer
 from simnet.methods.peer import Known, Parts, Peer
 from simnet.privacy.ledger import Charge
+from simnet.privacy.mechanisms import HUB
 from simnet.record import events
 from simnet.record.rounding import unpack
 from simnet.vectors import Vector
@@ -112,7 +112,7 @@ class Eavesdropper:
     def _gathering(self, agent: int, t: int) -> None:
         """A hub that waits for its leaves reads their gradients before it acts, everybody else only after it."""
         hub = self._shadows.get(agent)
-        if isinstance(hub, HubPeer) and self._gathered[0] < t:
+        if hub is not None and hub.role == "hub" and self._gathered[0] < t:
             self._rooms[agent].enter(t)
             self._gathered = t, tuple(self._rooms[agent].read())
 

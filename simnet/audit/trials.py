@@ -21,11 +21,8 @@ from simnet.audit.scores import read, score, score_tests
 from simnet.audit.section import Audit
 from simnet.audit.transcript import Eavesdropper
 from simnet.diagnostics import tell
-from simnet.methods.ipp_admm import IppAdmm
-from simnet.methods.method import Decentralised
 from simnet.methods.peer import Peer
 from simnet.privacy.ledger import Charge
-from simnet.privacy.noise_plan import Plan
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.events import DualUpdated, Event
 from simnet.scenario import Scenario
@@ -106,14 +103,13 @@ def run_once(worlds: Pair, side: int, seed: int) -> dict[str, float]:
     """Let one world happen with its own noise, and score what was heard."""
     plan, built = worlds.plan, worlds.worlds[0]
     heard = listen(worlds, side, seed)
-    spec, budget = built.scenario.algorithm, built.budgeting.plans[worlds.holder]
-    test = budget.test if isinstance(budget, Plan) else None
-    threshold = spec.threshold if isinstance(spec, IppAdmm) else 0.0
+    noise = built.calibration.plans[worlds.holder]
+    test = None if noise is None else noise.test
     if plan.evidence == "tests" and test is not None:
-        return score_tests([_shadow(worlds, each) for each in (0, 1)], heard.rounds, test, threshold)
+        return score_tests([_shadow(worlds, each) for each in (0, 1)], heard.rounds, test)
     first, second = (
         [
-            (way.probability, read(_shadow(worlds, each, number), heard.rounds, test, threshold))
+            (way.probability, read(_shadow(worlds, each, number), heard.rounds, test))
             for number, way in enumerate(worlds.ways[each])
         ]
         for each in (0, 1)
@@ -133,8 +129,7 @@ def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
     """Simulate one run and hear what crosses the overheard links."""
     plan, built = worlds.plan, worlds.worlds[side]
     shadows = dict(enumerate(worlds.shadows(0)))
-    spec = built.scenario.algorithm
-    if isinstance(spec, Decentralised) and spec.duals == "node":
+    if built.scenario.algorithm.sends_models_only:
         # Messages carry nothing but models: only the victim's steps need to be retraced.
         shadows = {worlds.holder: shadows[worlds.holder]}
     heard = frozenset(agent for link in plan.links for agent in link) or frozenset(built.graph)
@@ -146,8 +141,8 @@ def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
         aligned=built.scenario.network.pacing.aligned,
     )
     subscribers: list[Subscriber] = [ear]
-    if plan.evidence == "tests" and isinstance(spec, IppAdmm):
-        subscribers.append(_Enough(ear, plan.victim, spec.max_releases))
+    if plan.evidence == "tests":
+        subscribers.append(_Enough(ear, plan.victim, built.scenario.algorithm.most_releases(built.scenario.rounds)))
     with suppress(_Stop):
         play(built, Bus(*subscribers), worlds.peers(side, seed))
     return ear

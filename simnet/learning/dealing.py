@@ -10,7 +10,6 @@ import numpy as np
 
 from simnet.errors import DataError, ScenarioError
 from simnet.learning.dataset import Dataset, Matrix, split
-from simnet.learning.losses import Loss
 from simnet.learning.objective import LocalObjective
 from simnet.learning.partition import PARTITIONS
 from simnet.learning.scaling import scale
@@ -57,11 +56,6 @@ class PartsOfObjectives(Sequence[Dataset]):
         if isinstance(place, slice):
             return PartsOfObjectives(self._name, self._objectives[place])
         return self._objectives[place].dataset(self._name)
-
-
-def objectives(parts: Sequence[Dataset], loss: Loss, regulariser: float, weight: float) -> list[LocalObjective]:
-    """The f_i of agents that hold these parts."""
-    return [LocalObjective(part.X, part.y, loss, regulariser, weight) for part in parts]
 
 
 def deal(data: Data, seed: int, find: Find, agents: int, public_share: float | None = None) -> DealtData:

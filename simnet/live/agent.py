@@ -73,7 +73,7 @@ class LiveAgent:
         self.neighbourhood = Neighbourhood(neighbours, self._peer.initial(), aligned=self._pacing.aligned)
         self._writer = wiring.writer(scenario, me)
         self._work = scenario.compute.read(scenario.find).for_agent(streams, me) if placement.shim else None
-        self._ledger = world.budgeting.ledger(scenario)
+        self._ledger = world.calibration.ledger(scenario.privacy.delta)
         self._unreached = set(neighbours)
         self._reached = asyncio.Event()
         if not neighbours:
@@ -237,7 +237,7 @@ class LiveAgent:
 
     def _fixed(self) -> dict[str, object]:
         me = self._placement.agent
-        return {"objective": self._world.training[me], "plan": self._world.budgeting.plans[me]}
+        return {"objective": self._world.training[me], "plan": self._world.calibration.plans[me]}
 
     def _checkpoint(self) -> bytes:
         pending, waiting = self.channel.pending, self.carrier.waiting

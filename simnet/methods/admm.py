@@ -1,7 +1,7 @@
-"""Decentralised ADMM without privacy.
+"""Decentralised ADMM: the iteration that most methods share, and the method that adds nothing to it.
 
-The iteration that all methods share, as written in Ding, Wang, Liang, Bi, Pan, "Towards Plausible Differentially
-Private ADMM Based Distributed Machine Learning" (CIKM 2020), equations (3) and (4):
+As written in Ding, Wang, Liang, Bi, Pan, "Towards Plausible Differentially Private ADMM Based Distributed Machine
+Learning" (CIKM 2020), equations (3) and (4):
 
     θ_i ← argmin f_i(θ) + 2λ_i·θ + η Σ_j |½(θ_i + θ_j) − θ|²
     λ_i ← λ_i + (η/2) Σ_j (θ_i − θ_j)
@@ -13,41 +13,136 @@ is the business of `simnet.methods.duals`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from simnet.learning.objective import LocalObjective
+from simnet.learning.losses import LOSSES
+from simnet.learning.objective import LocalObjective, Subproblem
 from simnet.learning.solver import Problem, Solution, Solver
-from simnet.methods.duals import Duals, NodeDuals, constant
-from simnet.methods.method import Decentralised
-from simnet.methods.peer import Known, Parts, Proposal, Solving, Work, alone
-from simnet.parts.fields import Positive
+from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
+from simnet.methods.evidence import Candidate, without_noise
+from simnet.methods.method import AgentSize, Calibration, Method, Place, Surroundings
+from simnet.methods.peer import Known, Parts, Peer, Proposal, Solving, Work, alone
+from simnet.parts.fields import Count, NonNegative, Positive
+from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import BARE
+from simnet.privacy.noise_plan import Facts, NoisePlan, span
+from simnet.privacy.problem import LocalProblem
+from simnet.streams import Streams
 from simnet.vectors import Vector
+
+
+class Decentralised(Method):
+    """What every decentralised ADMM has."""
+
+    eta: Positive = Field(0.01, description="η, the penalty")
+    regulariser: NonNegative = Field(1e-4, description="λ̂/N, the weight of ½|θ|² in one agent's objective")
+    loss: Literal["logistic", "smoothed-hinge"] = Field("logistic", description="loss of one row")
+    duals: Literal["node", "healing", "edge"] = Field(
+        "node",
+        description="how duals are kept: `node` as in the papers; `healing` or `edge`, which survive loss",
+    )
+    heal_every: Count = Field(1, description="`healing`: each so many-th message carries what repairs the duals")
+
+    def misfit(self, around: Surroundings) -> str | None:
+        if self.duals == "edge" and around.medium == "shared":
+            return "network.medium: edge duals send every neighbour a message of its own, which is unicast"
+        if self.duals == "edge" and (reason := self.not_by_edges()):
+            return f"algorithm.duals: {reason}; choose node or healing"
+        if self.duals == "healing" and around.entrywise_codec and self.heal_every > 1:
+            return "algorithm.heal_every: with the codec top-k each entry travels with its sum, so it is 1"
+        return None
+
+    def not_by_edges(self) -> str | None:
+        """Why edge duals cannot be kept; they are one splitting with one η, without resting rounds or a dual step."""
+        return None
+
+    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
+        return replace(super().calibrate(privacy, sizes, rounds), regulariser=self.regulariser)
+
+    def local_problem(self, size: AgentSize, *, eta: float, regulariser: float) -> LocalProblem:
+        """What privacy needs to know of an agent's local problem."""
+        loss = LOSSES[self.loss]
+        return LocalProblem.of(
+            size.rows,
+            size.degree,
+            eta,
+            regulariser,
+            lipschitz=loss.lipschitz,
+            smoothness=loss.smoothness,
+            weight=self.weight,
+        )
+
+    def keep_duals(self, features: int, degree: int, step: Steps | None = None) -> Duals:
+        """One agent's duals, kept as the scenario says; `step` is the dual step of each round, by default η."""
+        steps = step or constant(self.eta)
+        if self.duals == "healing":
+            return HealingDuals(features, degree, steps, self.heal_every)
+        if self.duals == "edge":
+            return EdgeDuals(features, degree, self.eta)
+        return NodeDuals(features, degree, steps)
+
+    def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
+        curvatures = [regulariser + 2 * self.eta * size.degree for size in sizes]
+        facts: Facts = {
+            "loss": self.loss,
+            "η": self.eta,
+            "regulariser λ̂/N": regulariser,
+            "curvature μ = λ̂/N + 2ηV": span(curvatures),
+            "worst condition": (min(curvatures) + LOSSES[self.loss].smoothness) / min(curvatures),
+        }
+        if regulariser > self.regulariser:
+            facts["forced by the paper"] = f"λ̂/N was {self.regulariser:g}; the calibration needs {regulariser:.4g}"
+        return facts
+
+    @property
+    def sends_models_only(self) -> bool:
+        return self.duals == "node"
+
+    def not_driven(self, victim: int, *, reports_heard: bool) -> str | None:
+        return None
+
+    def driver(self, honest: Peer, victim: int, degree: int, drive: float) -> Peer:
+        assert isinstance(honest, AdmmPeer), "all peers of a decentralised ADMM are"
+        goal = np.zeros_like(honest.theta)
+        goal[1] = -drive * degree
+        duals = self.keep_duals(len(goal), honest.degree)
+        return Driver(honest.objective, degree=honest.degree, eta=self.eta, duals=duals, victim=victim, goal=goal)
 
 
 class Admm(Decentralised):
     """Decentralised ADMM without privacy."""
 
+    colour: ClassVar[str] = "#000000"
+
     name: Literal["admm"]
     tolerance: Positive = Field(1e-6, description="β, the gradient norm at which a local solve may stop")
 
+    def limit(self, privacy: Privacy) -> float:
+        return math.inf
 
-class AdmmPeer:
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+        duals = self.keep_duals(objective.features, place.size.degree)
+        return AdmmPeer(objective, degree=place.size.degree, eta=self.eta, tolerance=self.tolerance, duals=duals)
+
+
+class AdmmPeer(Peer):
     """Equations (3) and (4) for one agent with `degree` neighbours."""
 
     def __init__(
         self, objective: LocalObjective, *, degree: int, eta: float, tolerance: float, duals: Duals | None = None
     ) -> None:
+        super().__init__(objective.features)
         self.objective = objective
         self.eta = eta
         self.tolerance = tolerance
         self.degree = degree
         self.duals = duals or NodeDuals(objective.features, degree, constant(eta))
-        self.theta: Vector = np.zeros(objective.features)
         self._solver = Solver(objective)
         self._start: Vector = self.theta
 
@@ -55,15 +150,9 @@ class AdmmPeer:
     def dual(self) -> Vector:
         return self.duals.dual
 
-    def initial(self) -> Parts:
-        return (np.zeros(self.objective.features),)
-
     def propose(self, t: int) -> Proposal | Work:
         solution = yield from self.minimiser(self.linear())
         return Proposal((solution.theta,), solution.gradients, solution.gradient_norm, (BARE,))
-
-    def settled(self, *, accepted: bool) -> None:
-        """Nothing here depends on it: a refused release was never made."""
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         return self.duals.accompany(t, model, known)
@@ -91,7 +180,7 @@ class AdmmPeer:
         return self.duals.retell(last)
 
     def linear(self) -> Vector:
-        """The linear term of this round's local problem."""
+        """The linear term of this round's local problem, 2λ_i − η Σ_j (θ_i + θ_j)."""
         return self.duals.linear(self.theta, self.eta)
 
     def minimise(self) -> Solution:
@@ -104,3 +193,37 @@ class AdmmPeer:
         solution: Solution = yield Problem(self._solver, linear, quadratic, self._start, self.tolerance)
         self._start = solution.theta
         return solution
+
+    def subproblem(self, eta: float) -> Subproblem:
+        """The local problem of the round that follows what was absorbed."""
+        return Subproblem(self.objective, self.duals.linear(self.theta, eta), 2 * eta * self.degree)
+
+    def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
+        return without_noise(-self.subproblem(self.eta).gradient(released))
+
+
+class Driver(AdmmPeer):
+    """An adversarial neighbour: it learns nothing and sends what keeps the problem of `victim` at `goal`.
+
+    The linear term of the victim's local problem that belongs to one link is 2λ − η(θ_i + θ_j), with λ the link's share
+    of the dual. With θ_j(t) = λ(t−1)/η + g it is −2ηg after every round, whatever the victim released: the victim then
+    solves min f(θ) + ηV|θ − g/V|² + b·θ, the same problem in every round. So a goal of V times the wanted place pulls
+    the minimiser there, as far as its other neighbours let it. A neighbour knows all that it needs for that.
+    """
+
+    def __init__(
+        self, objective: LocalObjective, *, degree: int, eta: float, duals: Duals, victim: int, goal: Vector
+    ) -> None:
+        super().__init__(objective, degree=degree, eta=eta, tolerance=1.0, duals=duals)
+        self._victim = victim
+        self._goal = goal
+        self._share: Vector = np.zeros(objective.features)
+
+    def propose(self, t: int) -> Proposal:
+        return Proposal((self._share / self.eta + self._goal,), 0, 0.0)
+
+    def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
+        super().absorb(t, sent, known)
+        for value in known:
+            if value.peer == self._victim:
+                self._share = self._share + self.eta / 2 * (value.parts[0] - self.theta)

@@ -20,7 +20,7 @@ weighs them by their rows, steps, and sends the new model.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -28,19 +28,30 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
+from simnet.learning.dataset import Dataset, Matrix, joined
+from simnet.learning.feature_graph import fused
+from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
-from simnet.methods.method import Method, Surroundings
-from simnet.methods.peer import Known, Parts, Proposal
+from simnet.methods.evidence import Candidate, Promise, added
+from simnet.methods.method import AgentSize, Calibration, Finding, Method, Setting, Surroundings
+from simnet.methods.peer import Hub, Known, Parts, Peer, Proposal
 from simnet.parts.fields import NonNegative, Positive, Share
+from simnet.privacy.budget import Privacy
+from simnet.privacy.ledger import BARE, Account, Charge
+from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise import gaussian
-from simnet.privacy.noise_schedule import NoiseSchedule
+from simnet.privacy.noise_plan import Facts, NoisePlan
+from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
+from simnet.streams import Streams
 from simnet.vectors import Vector
 
 
 class DpAdmm(Method):
     """DP-ADMM: a hub solves a graph-guided fused lasso by ADMM with noisy gradients; its leaves hold the rows."""
 
-    central: ClassVar = True
+    central: ClassVar[bool] = True
+    accelerated: ClassVar[bool] = False
+    colour: ClassVar[str] = "#7F7F7F"
     noise_amounts: ClassVar[tuple[str, ...]] = ("sigma",)
 
     name: Literal["dp-admm"]
@@ -69,6 +80,10 @@ class DpAdmm(Method):
     )
     loss: Literal["logistic", "smoothed-hinge"] = Field("logistic", description="loss of one row")
 
+    @property
+    def trusts_hub(self) -> bool:
+        return self.hub == "trusted"
+
     def misfit(self, around: Surroundings) -> str | None:
         if around.topology != "star":
             return f"topology.kind: {self.name} computes at the hub of a star, not on a {around.topology} graph"
@@ -77,19 +92,166 @@ class DpAdmm(Method):
         return None
 
     def misfit_of_live(self) -> str | None:
-        if self.hub == "untrusted":
+        if not self.trusts_hub:
             return None
         return "algorithm.hub = 'trusted': the leaves' upload of rows is only simulated; an untrusted hub can be live"
+
+    # Rows: what counts as public, and what a trusted hub is sent.
+
+    @property
+    def public_share(self) -> float | None:
+        return None if self.graph == "none" else self.graph_share
+
+    @property
+    def reports_from(self) -> Literal["users", "leaves"] | None:
+        return "leaves" if self.trusts_hub else None
+
+    def gathered(self, own: Sequence[Dataset], arrived: Sequence[Dataset]) -> list[Dataset]:
+        """The hub computes with all rows that arrived, its own included."""
+        return [joined(arrived), *own[1:]]
+
+    # The same noise on every gradient, for all rows at a trusted hub, or for each agent's own.
+
+    def plan(self, privacy: Privacy, size: AgentSize, rounds: int) -> NoisePlan | None:
+        if privacy.calibration == "none":
+            return bare_schedule(rounds, None)
+        # |∇l| <= L for rows of norm at most 1.
+        bound = LOSSES[self.loss].lipschitz
+
+        def at(sigma: float) -> list[RoundPlan]:
+            return [noisy_gradient(size.rows, bound, sigma)] * rounds
+
+        if self.sigma is not None:
+            plans = at(self.sigma)
+        elif privacy.calibration == "paper":
+            plans = at(paper_sigma(privacy.epsilon, privacy.delta, rounds, size.rows, bound))
+        else:
+            plans = calibrated(at, privacy.epsilon, privacy.delta, part="nothing")
+        return NoiseSchedule("gaussian", tuple(plans))
+
+    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
+        """A trusted hub's noise is for all rows, and its leaves pay for their upload alone."""
+        if not self.trusts_hub:
+            return super().calibrate(privacy, sizes, rounds)
+        opening = BARE if privacy.calibration == "none" else Charge.of("trusted-upload", {})
+        plans: list[NoisePlan | None] = [Entrusted("gaussian", (), (opening,))] * len(sizes)
+        plans[HUB] = self.plan(privacy, sizes[HUB], rounds)
+        return Calibration(plans, limit=self.limit(privacy))
+
+    # Peers.
+
+    def peers(
+        self,
+        calibration: Calibration,
+        objectives: Sequence[LocalObjective],
+        sizes: Sequence[AgentSize],
+        rounds: int,
+        streams: Streams,
+        public: Matrix | None = None,
+    ) -> list[Peer]:
+        total = sum(size.rows for size in sizes)
+        shares = {agent: size.rows / total for agent, size in enumerate(sizes)}
+        own = 1.0 if self.trusts_hub else shares.pop(HUB)
+        solver = LassoSteps(self._problem(objectives[HUB].features, public), accelerated=self.accelerated)
+        found: list[Peer] = []
+        for agent, (objective, plan) in enumerate(zip(objectives, calibration.plans, strict=True)):
+            assert isinstance(plan, NoiseSchedule)
+            rng = streams.generator("noise", agent)
+            if agent == HUB:
+                found.append(HubPeer(solver, objective, own, {} if self.trusts_hub else shares, plan, rng))
+            else:
+                found.append(Listener(objective.features) if self.trusts_hub else LeafPeer(objective, plan, rng))
+        return found
+
+    def _problem(self, features: int, public: Matrix | None) -> FusedLasso:
+        joined = sp.csr_array(sp.eye_array(features))
+        if self.graph == "public":
+            assert public is not None
+            joined = sp.csr_array(sp.vstack([fused(public, self.graph_penalty), joined]))
+        return FusedLasso.of(joined, sparsity=self.sparsity, penalty=self.penalty, eta=self.eta, gamma=self.gamma)
+
+    # What it says about itself.
+
+    def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
+        return {"loss": self.loss, "η": self.eta, "ρ": self.penalty, "λ1": self.sparsity, "hub": self.hub}
+
+    def theory(self, setting: Setting) -> list[Finding]:
+        steepest = LOSSES[self.loss].smoothness
+        return [
+            Finding(
+                "DP-ADMM: η <= 1/L_f",
+                self.eta * steepest <= 1.0,
+                1.0 / steepest - self.eta,
+                f"L_f is at most c1 = {steepest:g}; sufficient, and too careful where rows are short",
+            ),
+            Finding(
+                "DP-ADMM Assumption 2: A has full row rank",
+                False,
+                0.0,
+                "A = [W; I] has more rows than columns, in the paper's own experiments as well",
+            ),
+        ]
+
+    # What an auditor asks.
+
+    @property
+    def sends_models_only(self) -> bool:
+        return False
+
+    def holder(self, owner: int) -> int:
+        return HUB if self.trusts_hub else owner
+
+    def promise(self, spent: Account, kept_by: str, *, owner: int, reports_heard: bool) -> Promise:
+        """A trusted hub promises nothing to a leaf whose upload is heard."""
+        if self.trusts_hub and reports_heard and owner != HUB:
+            return Promise(None, None, kept_by)
+        return super().promise(spent, kept_by, owner=owner, reports_heard=reports_heard)
+
+    def not_driven(self, victim: int, *, reports_heard: bool) -> str | None:
+        if self.trusts_hub or victim == HUB:
+            return "only an untrusted hub can drive a victim, which must be one of its leaves"
+        return None
+
+    def driver(self, honest: Peer, victim: int, degree: int, drive: float) -> Peer:
+        """The leaf of a star takes its gradient wherever the hub says: an adversarial hub says so."""
+        assert isinstance(honest, HubPeer), "the neighbour of a leaf is the hub"
+        goal = np.zeros_like(honest.theta)
+        goal[1] = -drive
+        return HubDriver(honest, goal)
 
 
 class DpAccAdmm(DpAdmm):
     """DP-AccADMM: DP-ADMM with Nesterov's steps on the model and the dual."""
 
+    accelerated: ClassVar[bool] = True
+    colour: ClassVar[str] = "#B8860B"
+
     name: Literal["dp-acc-admm"]  # type: ignore[assignment]
 
+    def theory(self, setting: Setting) -> list[Finding]:
+        none = Finding("DP-AccADMM: convergence", False, 0.0, "the paper has no theorem for the accelerated form")
+        return [*super().theory(setting), none]
 
-HUB = 0
-"""The hub of a star."""
+
+class Entrusted(NoiseSchedule):
+    """The plan of a leaf whose rows are at a trusted hub."""
+
+    def facts(self, delta: float) -> Facts:
+        return {"rows": "at the trusted hub, which adds the noise and pays for them"}
+
+
+def noisy_gradient(rows: int, gradient_bound: float, sigma: float) -> RoundPlan:
+    """N(0, σ² I) on the mean gradient of `rows` rows, whose replace-one sensitivity is 2c/n."""
+    numbers = {"rows": float(rows), "gradient_bound": gradient_bound, "sigma": sigma}
+    return RoundPlan(scale=sigma, tolerance=0.0, output_sigma=0.0, charge=Charge.of("noisy-gradient", numbers))
+
+
+def paper_sigma(
+    epsilon: float, delta: float, rounds: int, rows: int, gradient_bound: float = 1.0, mu0: float = 0.5
+) -> float:
+    """Theorem 1: σ² = c²αT/(2n²εμ0) with α = ln(1/δ)/((1−μ0)ε) + 1."""
+    alpha = math.log(1.0 / delta) / ((1.0 - mu0) * epsilon) + 1.0
+    return gradient_bound / rows * math.sqrt(alpha * rounds / (2.0 * epsilon * mu0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +271,7 @@ class FusedLasso:
         return cls(A, sparsity, penalty, eta, least if gamma is None else gamma)
 
 
-class Solver:
+class LassoSteps:
     """The iterates: x and u, and with acceleration the points ahead of them that steps start from."""
 
     def __init__(self, problem: FusedLasso, *, accelerated: bool) -> None:
@@ -148,32 +310,12 @@ class Solver:
         return (1.0 + math.sqrt(1.0 + 4.0 * self._theta**2)) / 2.0
 
 
-class StarPeer:
-    """What hub and leaves have in common: a model of their own making or of the hub's, and no dual to show."""
-
-    def __init__(self, features: int) -> None:
-        self.theta: Vector = np.zeros(features)
-        self.dual: Vector = np.zeros(features)
-
-    def initial(self) -> Parts:
-        return (np.zeros_like(self.theta),)
-
-    def settled(self, *, accepted: bool) -> None:
-        """Every step costs the same, so a ledger that refuses one refuses all that follow: nothing of it leaves."""
-
-    def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
-        return ()
-
-    def letters(self, model: Vector, neighbours: Iterable[int]) -> Mapping[int, Parts] | None:
-        return None
-
-
-class HubPeer(StarPeer):
+class HubPeer(Hub):
     """The solver. `share` is the share of all rows that `objective` holds, `shares` those of the leaves' gradients."""
 
     def __init__(
         self,
-        solver: Solver,
+        solver: LassoSteps,
         objective: LocalObjective,
         share: float,
         shares: Mapping[int, float],
@@ -191,7 +333,6 @@ class HubPeer(StarPeer):
 
     @property
     def waits(self) -> bool:
-        """Whether a step needs the leaves' gradients."""
         return bool(self.shares)
 
     def gather(self, known: Sequence[Known]) -> None:
@@ -212,8 +353,17 @@ class HubPeer(StarPeer):
             self.solver.adopt(sent[0], sent[1] if len(sent) > 1 else self.solver.ahead(sent[0]))
             self.theta = sent[0]
 
+    def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
+        """What the hub added to its own gradient, from the step that it took and the leaves' gradients."""
+        problem = self.solver.problem
+        step = (self.solver.step(np.zeros_like(released)) - released) * (problem.gamma / problem.eta)
+        for value in known if self.waits else ():
+            step = step - self.shares[value.peer] * value.parts[0]
+        noise = step / self.share - self.objective.loss_gradient(self.solver.start)
+        return added(noise, "gaussian", self.schedule.rounds[t - 1].scale)
 
-class Listener(StarPeer):
+
+class Listener(Peer):
     """A leaf of a trusted hub: its rows are there already."""
 
     def propose(self, t: int) -> Proposal:
@@ -223,8 +373,10 @@ class Listener(StarPeer):
         self.theta = known[0].parts[0]
 
 
-class LeafPeer(StarPeer):
+class LeafPeer(Peer):
     """A leaf of an untrusted hub: it sends its own gradient, noise added, at the point that the hub steps from."""
+
+    role: ClassVar[Literal["agent", "leaf", "hub"]] = "leaf"
 
     def __init__(self, objective: LocalObjective, schedule: NoiseSchedule, rng: np.random.Generator) -> None:
         super().__init__(objective.features)
@@ -240,3 +392,26 @@ class LeafPeer(StarPeer):
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
         self.theta, self.point = known[0].parts[0], known[0].parts[-1]
+
+    def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
+        """What a leaf added to its gradient."""
+        noise = released - self.objective.loss_gradient(self.point)
+        return added(noise, "gaussian", self.schedule.rounds[t - 1].scale)
+
+
+class HubDriver(HubPeer):
+    """An adversarial hub that sends `goal` in place of a model, whatever its leaves tell it."""
+
+    def __init__(self, honest: HubPeer, goal: Vector) -> None:
+        super().__init__(honest.solver, honest.objective, honest.share, honest.shares, honest.schedule, honest.rng)
+        self._goal = goal
+
+    def propose(self, t: int) -> Proposal:
+        return Proposal((self._goal,), 0, 0.0)
+
+    def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
+        return ()
+
+    def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
+        if sent is not None:
+            self.theta = sent[0]

@@ -23,11 +23,11 @@ from simnet.errors import SimnetError
 from simnet.methods.peer import Known, Parts
 from simnet.vectors import Vector
 
-Schedule = Callable[[int], float]
+Steps = Callable[[int], float]
 """The dual step of each round, 0 where the duals rest; the same for all agents."""
 
 
-def constant(step: float) -> Schedule:
+def constant(step: float) -> Steps:
     """The same step in every round."""
     return lambda t: step
 
@@ -76,7 +76,7 @@ class Duals(ABC):
 class NodeDuals(Duals):
     """λ_i ← λ_i + (step/2) Σ_j (θ_i − θ_j), with what is known of the neighbours."""
 
-    def __init__(self, features: int, degree: int, step: Schedule) -> None:
+    def __init__(self, features: int, degree: int, step: Steps) -> None:
         super().__init__(features, degree)
         self._step = step
         self._known_sum: Vector = np.zeros(features)
@@ -101,7 +101,7 @@ AVERAGED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class RunningSum:
     """An agent's running sum from a time of the common clock on: S(τ) = `offset` + W(τ)·`model`, τ >= `clock`."""
 
     clock: int
@@ -113,7 +113,7 @@ class Account:
 class Neighbour:
     """What an agent knows of a neighbour's sum, how many ticks old it was when it came, and the models on average."""
 
-    account: Account
+    account: RunningSum
     average: Vector
     round: int = 0
     lag: int = 0
@@ -149,13 +149,13 @@ class HealingDuals(Duals):
     mean of theirs, for which λ is 0.
     """
 
-    def __init__(self, features: int, degree: int, step: Schedule, every: int = 1) -> None:
+    def __init__(self, features: int, degree: int, step: Steps, every: int = 1) -> None:
         super().__init__(features, degree)
         self._step = step
         self._every = every
         self._sent = 0
         self._totals = [0.0]
-        self._mine = Account(0, np.zeros(features), np.zeros(features))
+        self._mine = RunningSum(0, np.zeros(features), np.zeros(features))
         self._theirs: dict[int, Neighbour] = {}
         self._known_sum: Vector = np.zeros(features)
         self._clock = 0
@@ -178,7 +178,7 @@ class HealingDuals(Duals):
         if sent is not None:
             clock = max(clock, self._sending)
             mine = self._moved(self._mine, clock, model)
-            self._mine = Account(clock, model, sent[1]) if len(sent) > 1 else mine
+            self._mine = RunningSum(clock, model, sent[1]) if len(sent) > 1 else mine
         heard = [self._neighbour(value) for value in known]
         for neighbour, value in zip(heard, known, strict=True):
             self._hear(neighbour, value.unread(neighbour.round), clock)
@@ -201,7 +201,7 @@ class HealingDuals(Duals):
         for account in known:
             model += account.model / len(known)
             offset += account.offset / len(known)
-        self._mine = Account(self._clock, model, offset)
+        self._mine = RunningSum(self._clock, model, offset)
         self._sent = -1  # the next message carries the sum, whatever `every` is
 
     def retell(self, last: Known) -> Parts:
@@ -214,7 +214,7 @@ class HealingDuals(Duals):
     def recall(self, last: Known) -> Vector:
         model, offset, lead = last.parts
         self._clock = last.round + round(float(lead[0]))
-        self._mine = Account(self._clock, model, offset)
+        self._mine = RunningSum(self._clock, model, offset)
         return model
 
     def _hear(self, neighbour: Neighbour, news: list[Known], now: int) -> None:
@@ -223,7 +223,7 @@ class HealingDuals(Duals):
             clock = neighbour.clock_of(each)
             model, *rest = each.parts
             account = neighbour.account
-            neighbour.account = Account(clock, model, rest[0]) if rest else self._moved(account, clock, model)
+            neighbour.account = RunningSum(clock, model, rest[0]) if rest else self._moved(account, clock, model)
             neighbour.average = neighbour.average + (model - neighbour.average) / AVERAGED
             neighbour.round = each.round
         if news:
@@ -233,12 +233,12 @@ class HealingDuals(Duals):
         found = self._theirs.get(value.peer)
         if found is None:
             nothing: Vector = np.zeros_like(self._dual)
-            found = self._theirs[value.peer] = Neighbour(Account(0, nothing, nothing), nothing)
+            found = self._theirs[value.peer] = Neighbour(RunningSum(0, nothing, nothing), nothing)
         return found
 
-    def _moved(self, account: Account, clock: int, model: Vector) -> Account:
+    def _moved(self, account: RunningSum, clock: int, model: Vector) -> RunningSum:
         """The account at a later time, if the old model stayed until just before it."""
-        return Account(clock, model, account.offset + self._total(clock - 1) * (account.model - model))
+        return RunningSum(clock, model, account.offset + self._total(clock - 1) * (account.model - model))
 
     def _total(self, clock: int) -> float:
         """W, the sum of the steps up to a time of the common clock."""

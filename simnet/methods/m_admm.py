@@ -15,41 +15,149 @@ Expanded, the noise is the linear term 2η_i(t)V n·θ. With η_i(t) = θ_dual t
 Zhang and Zhu (IEEE TIFS 2017), 2(λ_i + ηVn)·θ; their primal variable perturbation adds n to the minimiser instead.
 
 A solver stops at a tolerance, and what is proven of an exact minimiser says nothing of an approximate one; so every
-release also carries the small Gaussian noise of its plan (`simnet.privacy.baselines`).
+release also carries the small Gaussian noise of its plan (`simnet.privacy.noise_schedule`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from itertools import pairwise
+from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
+from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.objective import LocalObjective
-from simnet.methods.admm import AdmmPeer
-from simnet.methods.duals import Duals
-from simnet.methods.method import Surroundings
-from simnet.methods.peer import Proposal, Work
-from simnet.methods.scheduled import Scheduled
+from simnet.methods.duals import Steps
+from simnet.methods.evidence import Candidate, added, in_objective
+from simnet.methods.method import AgentSize, Calibration, Finding, Place, Setting, Square, Surroundings
+from simnet.methods.peer import Peer, Proposal, Work
+from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import Positive
-from simnet.privacy.noise_schedule import NoiseSchedule
+from simnet.privacy.budget import Privacy
+from simnet.privacy.noise_plan import NoisePlan
+from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, objective_rounds, primal_rounds
+from simnet.streams import Streams
+from simnet.vectors import Vector
+
+_MUS = 1.0 + np.geomspace(1e-3, 1e3, 61)
 
 
-class Dvp(Scheduled):
+class _Perturbed(Scheduled):
+    """What M-ADMM and its two forerunners share: Theorem 3.1 on convergence."""
+
+    def theory(self, setting: Setting) -> list[Finding]:
+        agents, rounds = range(len(setting.sizes)), range(1, setting.rounds + 1)
+        etas = [self.penalties(agent, setting.rounds) for agent in agents]
+        steps = [[self.dual_steps(agent)(t) for t in rounds] for agent in agents]
+        growth = min(b / a for own in etas for a, b in pairwise(own)) if setting.rounds > 1 else 1.0
+        pairs = zip(etas, steps, strict=True)
+        least, step = min(
+            ((eta, step) for own, theirs in pairs for eta, step in zip(own, theirs, strict=True)),
+            key=lambda pair: pair[0] - pair[1],
+        )
+        one = len({step for own in steps for step in own}) == 1
+        return [
+            Finding(
+                "M-ADMM Theorem 3.1: η_i(t+1) >= η_i(t)",
+                growth >= 1.0,
+                growth - 1.0,
+                f"a penalty changes by a factor of at least {growth:.4g} a round",
+            ),
+            Finding(
+                "M-ADMM Theorem 3.1: η_i(t) >= θ",
+                least >= step,
+                least - step,
+                f"where they are closest, the penalty is {least:.4g} and the dual step {step:.4g}",
+            ),
+            self._rate([own[0] for own in etas], step, setting.adjacency) if one else several_steps(steps),
+        ]
+
+    def _rate(self, etas: Sequence[float], step: float, adjacency: Square) -> Finding:
+        delta = rate(etas, step, adjacency, self.regulariser, self.steepest)
+        return Finding(
+            "M-ADMM equation (23): rate",
+            delta > 0.0,
+            delta,
+            f"without noise the distance to the optimum falls by a factor of at least 1 + {delta:.3g} a round",
+        )
+
+    def scheduled_peer(
+        self,
+        kind: type[ScheduledPeer],
+        plan: NoisePlan | None,
+        objective: LocalObjective,
+        place: Place,
+        streams: Streams,
+    ) -> Peer:
+        """A peer with this method's penalties, dual steps and noise."""
+        assert isinstance(plan, NoiseSchedule)
+        return kind(
+            objective,
+            degree=place.size.degree,
+            penalties=self.penalties(place.agent, place.rounds),
+            schedule=plan,
+            rng=streams.generator("noise", place.agent),
+            duals=self.keep_duals(objective.features, place.size.degree, self.dual_steps(place.agent)),
+        )
+
+
+class _PenaltyPerturbed(_Perturbed):
+    """Noise inside the penalty."""
+
+    def noise_weight(self, eta: float, degree: int) -> float:
+        """2ηV: equation (24), expanded."""
+        if degree == 0:
+            raise BudgetError(
+                "an agent without neighbours has no penalty to put noise into; give it one, or use r-admm or pvp"
+            )
+        return 2.0 * eta * degree
+
+    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float) -> list[RoundPlan]:
+        share = self.share_of_output
+        return objective_rounds(rounds, "penalty-gamma", self.noise, scale, self.tolerance, share)
+
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+        return self.scheduled_peer(MAdmmPeer, plan, objective, place, streams)
+
+    def theory(self, setting: Setting) -> list[Finding]:
+        rounds, agents = range(1, setting.rounds + 1), range(len(setting.sizes))
+        steps = [min(self.dual_steps(agent)(t) for t in rounds) for agent in agents]
+        return [*super().theory(setting), self.jacobian_finding(setting.sizes, steps)]
+
+
+class Dvp(_PenaltyPerturbed):
     """DVP: dual variable perturbation, m-admm with a constant penalty that is also the dual step."""
+
+    colour: ClassVar[str] = "#56B4E9"
 
     name: Literal["dvp"]
 
 
-class Pvp(Scheduled):
+class Pvp(_Perturbed):
     """PVP: primal variable perturbation, noise on the minimiser before it is sent."""
+
+    colour: ClassVar[str] = "#E69F00"
+    unavoidable: ClassVar[str] = "nothing"
 
     name: Literal["pvp"]
 
+    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float) -> list[RoundPlan]:
+        return primal_rounds(rounds, self.noise, scale, self.tolerance)
 
-class MAdmm(Scheduled):
+    def check_theorem(self, agent: int, size: AgentSize, etas: Sequence[float]) -> None:
+        """Noise on the output has no Jacobian."""
+
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+        return self.scheduled_peer(PvpPeer, plan, objective, place, streams)
+
+
+class MAdmm(_PenaltyPerturbed):
     """M-ADMM: noise inside a penalty that may grow and differ between agents, beside a dual step that may too."""
+
+    colour: ClassVar[str] = "#009E73"
 
     name: Literal["m-admm"]
     penalty_growth: Positive = Field(1.0, description="q1: η(t) = η q1^(t−1)")
@@ -83,30 +191,47 @@ class MAdmm(Scheduled):
         """Whether agents have dual steps of their own."""
         return bool(self.agent_dual_step or self.agent_dual_growth)
 
+    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
+        agents = len(sizes)
+        for field in ("agent_eta", "agent_growth", "agent_dual_step", "agent_dual_growth"):
+            values = getattr(self, field)
+            if values and len(values) != agents:
+                raise ScenarioError(f"algorithm.{field}: {len(values)} values for {agents} agents; give one for each")
+        return super().calibrate(privacy, sizes, rounds)
 
-class ScheduledPeer(AdmmPeer):
-    """ADMM whose penalty η_i(t) and noise follow a schedule, round by round."""
+    def penalties(self, agent: int, rounds: int) -> list[float]:
+        """η_i(t) = η_i q1^(t−1)."""
+        first = self.agent_eta[agent] if self.agent_eta else self.eta
+        growth = self.agent_growth[agent] if self.agent_growth else self.penalty_growth
+        return [first * growth**t for t in range(rounds)]
 
-    def __init__(
-        self,
-        objective: LocalObjective,
-        *,
-        degree: int,
-        penalties: Sequence[float],
-        schedule: NoiseSchedule,
-        rng: np.random.Generator,
-        duals: Duals,
-    ) -> None:
-        super().__init__(
-            objective, degree=degree, eta=penalties[0], tolerance=schedule.rounds[0].tolerance, duals=duals
-        )
-        self.penalties = penalties
-        self.schedule = schedule
-        self.rng = rng
+    def dual_steps(self, agent: int) -> Steps:
+        """θ_i(t) = θ_i r^(t−1)."""
+        common = self.eta if self.dual_step is None else self.dual_step
+        first = self.agent_dual_step[agent] if self.agent_dual_step else common
+        growth = self.agent_dual_growth[agent] if self.agent_dual_growth else self.dual_growth
+        return lambda t: first * growth ** (t - 1)
+
+    def check_theorem(self, agent: int, size: AgentSize, etas: Sequence[float]) -> None:
+        """Algorithm 1: 2c1 < (m/C)(ρ/N + 2θV) at the dual step θ, and (which the proof uses and nobody says)
+        η_i(t) >= θ. The theorem looks at one round at a time, so where θ varies that is θ_i(t)."""
+        step = self.dual_steps(agent)
+        for t, eta in enumerate(etas, 1):
+            if eta < step(t):
+                raise BudgetError(
+                    f"agent {agent}'s penalty of round {t} is {eta:g}, and M-ADMM's theorem needs it at least as large "
+                    f"as the dual step {step(t):g}; a smaller algorithm.dual_step would do"
+                )
+        self.check_rows(agent, size, min(step(t) for t in range(1, len(etas) + 1)))
 
 
 class MAdmmPeer(ScheduledPeer):
-    """Algorithm 1 of M-ADMM for one agent; dvp if the penalties are all equal to the dual step."""
+    """Algorithm 1 of M-ADMM for one agent; DVP if the penalties are all equal to the dual step.
+
+    equation (24)  `noise, output = self.schedule.draw(plan, self.rng, self.objective.features)`
+    equation (24)  `solution = yield from self.minimiser(self.linear() + 2 * self.eta * self.degree * noise)`
+    equation (11)  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
+    """
 
     def propose(self, t: int) -> Proposal | Work:
         plan = self.schedule.rounds[t - 1]
@@ -114,6 +239,11 @@ class MAdmmPeer(ScheduledPeer):
         self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
         solution = yield from self.minimiser(self.linear() + 2 * self.eta * self.degree * noise)
         return Proposal((solution.theta + output,), solution.gradients, solution.gradient_norm, (plan.charge,))
+
+    def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
+        eta = self.penalties[t - 1]
+        weight, scale = 2 * eta * self.degree, self.schedule.rounds[t - 1].scale
+        return in_objective(self.subproblem(eta), released, weight, self.schedule.noise, scale)
 
 
 class PvpPeer(ScheduledPeer):
@@ -125,3 +255,40 @@ class PvpPeer(ScheduledPeer):
         self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
         solution = yield from self.minimiser(self.linear())
         return Proposal((solution.theta + noise,), solution.gradients, solution.gradient_norm, (plan.charge,))
+
+    def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
+        """What was added to the minimiser, which each hypothesis computes for itself."""
+        plan = self.schedule.rounds[t - 1]
+        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
+        return added(released - self.minimise().theta, self.schedule.noise, plan.scale)
+
+
+def rate(etas: Sequence[float], step: float, adjacency: Square, weakest: float, steepest: float) -> float:
+    """M-ADMM, equation (23): the largest δ, over μ > 1: the distance to the optimum falls by 1 + δ a round."""
+    degrees, weights = np.diag(adjacency.sum(axis=0)), np.diag(etas)
+    laplacian = degrees - adjacency
+    apart = np.linalg.svd((weights - step * np.eye(len(etas))) @ laplacian, compute_uv=False)
+    gap = _smallest(np.linalg.svd(laplacian, compute_uv=False))
+    widest = float(np.linalg.norm(weights @ (degrees + adjacency), 2))
+    first = step * gap / (_MUS**2 * widest)
+    cost = (_MUS**2 * steepest**2 + _MUS * apart[0] ** 2) / (step * gap * (_MUS - 1.0)) + widest
+    second = (2.0 * weakest + 2.0 * _smallest(apart)) / cost
+    return float(np.max(np.minimum(first, second)))
+
+
+def several_steps(steps: Sequence[Sequence[float]]) -> Finding:
+    """Theorem 3.1 has one θ; with several, Σ λ_i/θ_i stays zero instead of Σ λ_i, if the θ_i do not change."""
+    apart = max(max(now) - min(now) for now in zip(*steps, strict=True))
+    wide = max(map(max, steps)) - min(map(min, steps))
+    consequence = (
+        "they differ between agents, so the models agree on the minimiser of Σ f_i/θ_i, not of Σ f_i"
+        if apart
+        else "they are the same for all agents, so the duals still sum to zero and the fixed point is the optimum"
+    )
+    return Finding("M-ADMM Theorem 3.1: one θ for all agents and rounds", False, -wide, consequence)
+
+
+def _smallest(values: npt.NDArray[np.floating]) -> float:
+    """The smallest singular value that is not zero; 0 if all are."""
+    present = values[values > 1e-12 * max(float(values.max()), 1e-300)]
+    return float(present.min()) if present.size and values.max() > 0.0 else 0.0

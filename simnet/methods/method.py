@@ -1,15 +1,51 @@
-"""What a method is to a scenario: its [algorithm] section, and everything that only the method itself knows."""
+"""What a method is to a scenario: its [algorithm] section, and everything that only the method itself knows.
+
+A user's method must say little: its fields, the noise of one agent (`plan`), and one agent's mathematics (`peer`). All
+the rest has a default.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field
+import numpy as np
+import numpy.typing as npt
 
-from simnet.parts.fields import Count, NonNegative, Positive
+from simnet.errors import ScenarioError
+from simnet.learning.dataset import Dataset, Matrix
+from simnet.learning.losses import LOSSES
+from simnet.learning.objective import LocalObjective
+from simnet.methods.evidence import Promise
+from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Privacy
+from simnet.privacy.ledger import Account, Ledger
+from simnet.privacy.noise_plan import Facts, NoisePlan
+from simnet.streams import Streams
+
+Square = npt.NDArray[np.float64]
+"""A square matrix, such as the adjacency of a graph."""
+
+
+@dataclass(frozen=True)
+class AgentSize:
+    """What is public about an agent: how many rows it holds, and how many neighbours it has."""
+
+    rows: int
+    degree: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a peer stands: its number, its size, how many agents there are, and for how many rounds."""
+
+    agent: int
+    size: AgentSize
+    agents: int
+    rounds: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +60,60 @@ class Surroundings:
     """Whether a crash takes an agent's state with it."""
 
 
+@dataclass(frozen=True)
+class Calibration:
+    """The plan of each agent, None where nothing is perturbed, and the regulariser that goes with them.
+
+    `limit` is the ε beyond which a ledger refuses: that of the scenario where noise was chosen to meet it by proof. The
+    papers' calibrations overspend by themselves, and noise that the scenario names costs what it costs.
+    """
+
+    plans: Sequence[NoisePlan | None]
+    regulariser: float = 0.0
+    limit: float = math.inf
+
+    def ledger(self, delta: float) -> Ledger:
+        """An empty ledger."""
+        return Ledger(delta, self.limit)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is public about a run before it begins: all that theorems may ask for."""
+
+    privacy: Privacy
+    rounds: int
+    sizes: Sequence[AgentSize]
+    calibration: Calibration
+    adjacency: Square
+    features: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A precondition or a bound of a theorem; `holds` is None for a number that is neither right nor wrong."""
+
+    name: str
+    holds: bool | None
+    margin: float
+    sentence: str
+
+
 class Method(Part):
     """One way of learning together."""
 
     central: ClassVar[bool] = False
     """Whether it computes at the hub of a star."""
+    colour: ClassVar[str] = "#7F7F7F"
+    """Its colour on a light page."""
     noise_amounts: ClassVar[tuple[str, ...]] = ()
     """The fields by which a scenario names an amount of noise instead of a budget."""
+    has_test: ClassVar[bool] = False
+    """Whether a test decides which rounds release something."""
+    recycles: ClassVar[bool] = False
+    """Whether some rounds release what is computed from earlier releases alone."""
+    flips_labels: ClassVar[bool] = False
+    """Whether rows are reported with flipped labels."""
 
     if TYPE_CHECKING:
 
@@ -43,6 +126,8 @@ class Method(Part):
         def loss(self) -> str:
             """The loss of one row."""
             ...
+
+    # What it needs of the rest of the scenario.
 
     def misfit(self, around: Surroundings) -> str | None:
         """Why it cannot work in these surroundings, as `field: why not`; None if it can."""
@@ -57,44 +142,123 @@ class Method(Part):
         return None
 
     def misfit_of_live(self) -> str | None:
-        """Why its agents cannot be processes of their own, as `field: why not`; None if they can."""
+        """Why no live agent can run it, as `field: why not`; None if one can."""
         return None
 
+    # Noise and charges, before anything runs.
 
-class Setting(Protocol):
-    """What a method needs to know of the scenario around it."""
-
-    @property
-    def algorithm(self) -> Method: ...
-    @property
-    def privacy(self) -> Privacy: ...
-    @property
-    def rounds(self) -> int: ...
-    @property
-    def seed(self) -> int: ...
-
-
-class Decentralised(Method):
-    """What every decentralised ADMM has."""
-
-    eta: Positive = Field(0.01, description="η, the penalty")
-    regulariser: NonNegative = Field(1e-4, description="λ̂/N, the weight of ½|θ|² in one agent's objective")
-    loss: Literal["logistic", "smoothed-hinge"] = Field("logistic", description="loss of one row")
-    duals: Literal["node", "healing", "edge"] = Field(
-        "node",
-        description="how duals are kept: `node` as in the papers; `healing` or `edge`, which survive loss",
-    )
-    heal_every: Count = Field(1, description="`healing`: each so many-th message carries what repairs the duals")
-
-    def misfit(self, around: Surroundings) -> str | None:
-        if self.duals == "edge" and around.medium == "shared":
-            return "network.medium: edge duals send every neighbour a message of its own, which is unicast"
-        if self.duals == "edge" and (reason := self.not_by_edges()):
-            return f"algorithm.duals: {reason}; choose node or healing"
-        if self.duals == "healing" and around.entrywise_codec and self.heal_every > 1:
-            return "algorithm.heal_every: with the codec top-k each entry travels with its sum, so it is 1"
+    def plan(self, privacy: Privacy, size: AgentSize, rounds: int) -> NoisePlan | None:
+        """The noise of one agent; agents of the same size share it."""
         return None
 
-    def not_by_edges(self) -> str | None:
-        """Why edge duals cannot be kept; they are one splitting with one η, without resting rounds or a dual step."""
+    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
+        """The noise of all agents."""
+        found = {size: self.plan(privacy, size, rounds) for size in dict.fromkeys(sizes)}
+        return Calibration([found[size] for size in sizes], limit=self.limit(privacy))
+
+    def limit(self, privacy: Privacy) -> float:
+        """The ε beyond which ledgers refuse."""
+        return privacy.epsilon if privacy.calibration == "proven" and not self.names_its_noise else math.inf
+
+    def most_releases(self, rounds: int) -> int:
+        """How often an agent releases something at most."""
+        return rounds
+
+    @property
+    def names_its_noise(self) -> bool:
+        """Whether the scenario names the noise, so that ε is what it comes to."""
+        return any(getattr(self, field) is not None for field in self.noise_amounts)
+
+    # What every agent computes with.
+
+    @property
+    def weight(self) -> float:
+        """C, the weight of the loss against the regulariser."""
+        return 1.0
+
+    def objective(self, part: Dataset, regulariser: float) -> LocalObjective:
+        """An agent's f_i on its own rows."""
+        return LocalObjective(part.X, part.y, LOSSES[self.loss], regulariser, self.weight)
+
+    def training_objective(self, part: Dataset, regulariser: float, privacy: Privacy) -> LocalObjective:
+        """What an agent minimises over the rows that it computes with."""
+        return self.objective(part, regulariser)
+
+    @property
+    def public_share(self) -> float | None:
+        """The share of the test rows whose features it asks for as public; they are not tested on."""
         return None
+
+    # Rows that travel before the first round.
+
+    @property
+    def reports_from(self) -> Literal["users", "leaves"] | None:
+        """Who sends rows to whoever computes with them; None if rows stay where they are."""
+        return None
+
+    def reported(self, agent: int, part: Dataset, privacy: Privacy, streams: Streams) -> Dataset:
+        """An agent's rows as they are sent."""
+        return part
+
+    def gathered(self, own: Sequence[Dataset], arrived: Sequence[Dataset]) -> list[Dataset]:
+        """The rows that each agent computes with, given its own and those of them that arrived."""
+        return list(arrived)
+
+    # One peer per agent.
+
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+        """One agent's mathematics."""
+        raise NotImplementedError(f"{type(self).__name__} has neither `peer` nor `peers`")
+
+    def peers(
+        self,
+        calibration: Calibration,
+        objectives: Sequence[LocalObjective],
+        sizes: Sequence[AgentSize],
+        rounds: int,
+        streams: Streams,
+        public: Matrix | None = None,
+    ) -> list[Peer]:
+        """The mathematics of all agents, in order; `public` are the features of its `public_share`."""
+        agents = zip(calibration.plans, objectives, sizes, strict=True)
+        return [
+            self.peer(plan, objective, Place(agent, size, len(sizes), rounds), streams)
+            for agent, (plan, objective, size) in enumerate(agents)
+        ]
+
+    # What it says about itself.
+
+    def theory(self, setting: Setting) -> list[Finding]:
+        """What its theorems ask for, and by how much the setting meets it."""
+        return []
+
+    def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
+        """The local problem, for people."""
+        return {"loss": self.loss}
+
+    # What an auditor asks.
+
+    @property
+    def sends_models_only(self) -> bool:
+        """Whether a message holds a model and nothing else, so that the victim's steps alone need to be retraced."""
+        return True
+
+    def holder(self, owner: int) -> int:
+        """Who computes with an agent's rows."""
+        return owner
+
+    def flip_probability(self, privacy: Privacy) -> float:
+        """How often the label of a reported row is the wrong one."""
+        return 0.0
+
+    def promise(self, spent: Account, kept_by: str, *, owner: int, reports_heard: bool) -> Promise:
+        """What the owner of a row is promised against somebody who may have heard the rows travel."""
+        return Promise(spent.claimed_epsilon, spent.proven_epsilon, kept_by)
+
+    def not_driven(self, victim: int, *, reports_heard: bool) -> str | None:
+        """Why no neighbour can drive a victim's model where it likes; None if one can."""
+        return f"{self.name} does not say how a neighbour could drive its victim"
+
+    def driver(self, honest: Peer, victim: int, degree: int, drive: float) -> Peer:
+        """The peer that drives a victim with so many neighbours to −`drive` e2, in place of an honest one."""
+        raise ScenarioError(f"audit.canary: {self.not_driven(victim, reports_heard=False)}")

@@ -1,4 +1,4 @@
-"""What an algorithm is to the rest of simnet: an agent's mathematics, and nothing else.
+"""What a method is to the rest of simnet once it runs: an agent's mathematics, and nothing else.
 
 A peer owns everything that affects its model: data, dual, last released value, noise streams. It knows no clock, no
 network and no log. The agent program drives it, one round after another:
@@ -15,13 +15,16 @@ neighbour something of its own (`simnet.methods.duals`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeGuard, TypeVar, overload
+from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, overload
 
 import msgspec
+import numpy as np
 
 from simnet.learning.objective import Measurement
 from simnet.learning.solver import Problem
+from simnet.methods.evidence import Candidate
 from simnet.privacy.ledger import Charge
 from simnet.vectors import Vector
 
@@ -116,39 +119,84 @@ def mortal(peer: object) -> TypeGuard[Mortal]:
     return hasattr(peer, "forget") and hasattr(peer, "recall") and hasattr(peer, "retell")
 
 
-class Peer(Protocol):
-    """An agent's mathematics."""
+class Peer(ABC):
+    """An agent's mathematics: `propose` and `absorb` are all that a method must write."""
 
-    @property
-    def theta(self) -> Vector:
+    role: ClassVar[Literal["agent", "leaf", "hub"]] = "agent"
+    """Who speaks when: agents all at once; of a star whose hub waits for its leaves, the leaves before the hub."""
+    recycles: ClassVar[bool] = False
+    """Whether some rounds release what is computed from earlier releases alone."""
+
+    def __init__(self, features: int) -> None:
+        self.theta: Vector = np.zeros(features)
         """The model that counts: the last one released."""
-        ...
 
     @property
     def dual(self) -> Vector:
-        """The dual variable λ_i."""
-        ...
+        """The dual variable λ_i; zero for a method without one."""
+        return np.zeros_like(self.theta)
 
     def initial(self) -> Parts:
         """What the neighbours take for this agent's value before its first release."""
-        ...
+        return (np.zeros_like(self.theta),)
 
+    @abstractmethod
     def propose(self, t: int) -> Proposal | Work:
         """Round t's local work: what comes out of it, or the work itself, to be seen through by the caller."""
-        ...
 
     def settled(self, *, accepted: bool) -> None:
-        """The ledger has taken the last proposal's charges, or refused them and let nothing out."""
-        ...
+        """The ledger has taken the last proposal's charges, or refused them and let nothing out.
+
+        Mostly nothing depends on it: a refused release was never made.
+        """
+        return
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         """What round t's message carries beside the `model`, which is given as the neighbours decode it."""
-        ...
+        return ()
 
     def letters(self, model: Vector, neighbours: Iterable[int]) -> Mapping[int, Parts] | None:
         """What each neighbour alone is sent instead of the model; None if all are sent the same."""
-        ...
+        return None
 
+    @abstractmethod
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
-        """Round t's dual update; `sent` is what the neighbours decode (with letters: the model), None after a skip."""
-        ...
+        """The end of round t: `sent` is what the neighbours decode (with letters: the model), None after a skip."""
+
+    # What an auditor asks of a peer that has absorbed all rounds before t and holds the data of one hypothesis.
+
+    @property
+    def noise_source(self) -> np.random.Generator | None:
+        """Where the noise of its releases comes from; None if it has none."""
+        return None
+
+    def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
+        """The noise that must have made a release of round t; None if that did not use the data."""
+        return None
+
+    def question(self, released: Vector | None) -> float | None:
+        """What this round's test was asked, if there was one; `released` is the model that it let pass, if it did."""
+        return None
+
+    def gradient_distance(self, t: int, released: Vector) -> float:
+        """How far a recycled release is from a step along the gradient of this peer's own data."""
+        raise NotImplementedError(f"{type(self).__name__} recycles nothing")
+
+    def step_by_data(self, t: int) -> Proposal:
+        """What a recycling round t would release if it went along the gradient of this peer's own data."""
+        raise NotImplementedError(f"{type(self).__name__} recycles nothing")
+
+
+class Hub(Peer):
+    """The centre of a star."""
+
+    role: ClassVar[Literal["agent", "leaf", "hub"]] = "hub"
+
+    @property
+    @abstractmethod
+    def waits(self) -> bool:
+        """Whether a step needs what the leaves send."""
+
+    @abstractmethod
+    def gather(self, known: Sequence[Known]) -> None:
+        """Take what the leaves have sent."""

@@ -1,4 +1,5 @@
-"""PP-ADMM: Ding, Wang, Liang, Bi, Pan (CIKM 2020), Algorithm 1.
+"""PP-ADMM: Ding, Wang, Liang, Bi, Pan, "Towards Plausible Differentially Private ADMM Based Distributed Machine
+Learning" (CIKM 2020), Algorithm 1.
 
 Each round an agent adds b1·θ to its local problem, equation (5), finds a point where the gradient's norm is at most β,
 adds b2 to it and releases the sum:
@@ -6,49 +7,54 @@ adds b2 to it and releases the sum:
     θ̂ ≈ argmin f_i(θ) + (2λ_i + b1)·θ + η Σ_j |½(θ_i + θ_j) − θ|²        b1 ~ N(0, σ1² I)
     θ_i ← θ̂ + b2                                                        b2 ~ N(0, σ2² I)
 
-How σ1, σ2 and β follow from a budget is the calibration's business (`simnet.privacy`).
+calibration = "paper" takes the paper's own numbers (section 5). Two misprints are set right: line 3 is
+λ̂ >= 2.8 N c1/((ε_i1 − ε_i3) m) as in Algorithm 2, and σ1 divides by ε_i3 as in Algorithm 1. What these numbers claim
+is not what they guarantee; the ledger reports both. calibration = "proven" takes the least noise that
+`simnet.privacy.objective_perturbation` proves to be enough, and forces no regulariser on learning.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from simnet.errors import BudgetError
+from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
-from simnet.methods.admm import AdmmPeer
+from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals
-from simnet.methods.method import Decentralised
-from simnet.methods.peer import Proposal, Work
+from simnet.methods.evidence import Candidate, in_objective
+from simnet.methods.method import AgentSize, Calibration, Finding, Place, Setting
+from simnet.methods.peer import Known, Peer, Proposal, Work
 from simnet.parts.fields import Positive, Share
-from simnet.privacy.ledger import Charge
+from simnet.privacy import zcdp
+from simnet.privacy.budget import Privacy
+from simnet.privacy.claims import DELTA1
+from simnet.privacy.ledger import Charge, account
+from simnet.privacy.mechanisms import problem_parameters
+from simnet.privacy.noise_plan import NoisePlan
+from simnet.privacy.objective_perturbation import PerturbationPlan, Target, bare, default_tolerance, fixed
+from simnet.privacy.problem import LocalProblem
+from simnet.privacy.sparse_vector import SvtPlan
+from simnet.streams import Streams
 from simnet.vectors import Vector
 
-
-@dataclass(frozen=True)
-class Perturbation:
-    """Noise of a release: its scales, its stream, and what one release costs."""
-
-    sigma1: float
-    sigma2: float
-    rng: np.random.Generator
-    charge: Charge
-
-    def draw(self, features: int) -> Vector:
-        """What b1 and b2 are made of. It is drawn in every round, used or not, so that a skip shifts no later draw."""
-        return self.rng.standard_normal(2 * features)
-
-    def scaled(self, drawn: Vector) -> tuple[Vector, Vector]:
-        """b1 and b2."""
-        features = len(drawn) // 2
-        return self.sigma1 * drawn[:features], self.sigma2 * drawn[features:]
+PAPER_TOLERANCE = 10.0**-3.5
+PAPER_OUTPUT_SHARE = 0.001
+"""The paper's `splits`."""
+FAILURE = 0.05
+"""ξ, with which the sample size bounds may fail."""
 
 
 class PpAdmm(Decentralised):
     """PP-ADMM: Gaussian objective perturbation and Gaussian output perturbation of an approximate minimiser."""
 
+    colour: ClassVar[str] = "#0072B2"
     noise_amounts: ClassVar[tuple[str, ...]] = ("sigma", "output_sigma")
 
     name: Literal["pp-admm"]
@@ -76,9 +82,280 @@ class PpAdmm(Decentralised):
             raise ValueError("sigma: name output_sigma as well, or neither")
         return self
 
+    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
+        """The paper's λ̂ is one number for the network, so the agent with the fewest rows decides."""
+        regulariser = self.regulariser
+        if privacy.calibration == "paper" and not self.names_its_noise:
+            budget = self.paper_budget(privacy, rounds)
+            floor = budget.regulariser_floor(min(size.rows for size in sizes), LOSSES[self.loss].smoothness)
+            regulariser = max(regulariser, floor)
+        found = {size: self._plan(privacy, size, rounds, regulariser) for size in dict.fromkeys(sizes)}
+        return Calibration([found[size] for size in sizes], regulariser, self.limit(privacy))
+
+    def _plan(self, privacy: Privacy, size: AgentSize, rounds: int, regulariser: float) -> PerturbationPlan:
+        if privacy.calibration == "none":
+            return self.bare_plan(rounds)
+        problem = self.local_problem(size, eta=self.eta, regulariser=regulariser)
+        if self.names_its_noise:
+            return self.fixed_plan(privacy, problem, rounds)
+        return (self.paper_plan if privacy.calibration == "paper" else self.proven_plan)(privacy, problem, rounds)
+
+    def bare_plan(self, rounds: int) -> PerturbationPlan:
+        """No noise at all: the method is then ADMM."""
+        return bare(rounds, self.tolerance)
+
+    def paper_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
+        """Algorithm 1, lines 6 and 9: noise in the objective and on the approximate minimiser, in every round."""
+        return plan_by_paper(self.paper_budget(privacy, rounds), problem, self.paper_tolerance)
+
+    def proven_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
+        """The least noise whose proven ε is the one asked for."""
+        return self.target(privacy, problem).plan(objectives=rounds, releases=rounds)
+
+    def fixed_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
+        """The noise that the scenario names; ε is what it comes to."""
+        tolerance = self.fixed_tolerance(privacy, problem)
+        return self.priced(privacy, problem, tolerance, rounds)
+
+    def priced(
+        self,
+        privacy: Privacy,
+        problem: LocalProblem,
+        tolerance: float,
+        releases: int,
+        *,
+        test: SvtPlan | None = None,
+        test_charge: Charge | None = None,
+        rounds: int = 0,
+    ) -> PerturbationPlan:
+        """`sigma` and `output_sigma` with their price."""
+        assert self.sigma is not None
+        assert self.output_sigma is not None
+        return fixed(
+            problem,
+            self.sigma,
+            self.output_sigma,
+            tolerance,
+            releases,
+            privacy.delta,
+            transport=privacy.bound == "transport",
+            test=test,
+            test_charge=test_charge,
+            rounds=rounds,
+        )
+
+    def paper_budget(self, privacy: Privacy, rounds: int) -> PaperBudget:
+        """The paper's split of (ε, δ)."""
+        return PaperBudget.of(
+            privacy.epsilon,
+            privacy.delta,
+            rounds,
+            output_share=self.output_share or PAPER_OUTPUT_SHARE,
+            objective_share=self.objective_share,
+        )
+
+    def target(self, privacy: Privacy, problem: LocalProblem) -> Target:
+        """(ε, δ), to be met by proof."""
+        return Target(
+            problem,
+            privacy.epsilon,
+            privacy.delta,
+            tolerance=self.tolerance,
+            output_share=self.output_share,
+            transport=privacy.bound == "transport",
+        )
+
+    @property
+    def paper_tolerance(self) -> float:
+        return PAPER_TOLERANCE if self.tolerance is None else self.tolerance
+
+    def fixed_tolerance(self, privacy: Privacy, problem: LocalProblem) -> float:
+        """β of a scenario that names its noise."""
+        return self.paper_tolerance if privacy.calibration == "paper" else self.tolerance or default_tolerance(problem)
+
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+        assert isinstance(plan, PerturbationPlan)
+        return PpAdmmPeer(
+            objective,
+            degree=place.size.degree,
+            eta=self.eta,
+            tolerance=plan.tolerance,
+            perturbation=Perturbation.of(plan, streams.generator("noise", place.agent)),
+            duals=self.keep_duals(objective.features, place.size.degree),
+        )
+
+    def theory(self, setting: Setting) -> list[Finding]:
+        """Theorems 3 and 4 with |θ_ref| = 1 and a, Δ → 0: which error they can promise with any number of rows.
+
+        Their bounds on the rows are positive only where a²/2 exceeds β + H, H = σ2 a √(2d ln 1/ξ) + 2σ1² d ln 1/ξ.
+        """
+        return [
+            self._least_error("PP-ADMM Theorem 3: least error, no noise", setting, noisy=False),
+            self._least_error("PP-ADMM Theorem 4: least error", setting, noisy=True),
+        ]
+
+    def _least_error(self, name: str, setting: Setting, *, noisy: bool) -> Finding:
+        errors = []
+        log = math.log(1.0 / FAILURE)
+        for plan in setting.calibration.plans:
+            assert isinstance(plan, PerturbationPlan)
+            slope = plan.sigma2 * math.sqrt(2.0 * setting.features * log) if noisy else 0.0
+            constant = plan.tolerance + (2.0 * plan.sigma1**2 * setting.features * log if noisy else 0.0)
+            errors.append(slope + math.sqrt(slope**2 + 2.0 * constant))
+        worst = max(errors)
+        return Finding(
+            name,
+            worst < math.log(2.0),
+            math.log(2.0) - worst,
+            f"no number of rows promises less than {worst:.3g} above the loss of a model of norm 1 "
+            f"(ξ = {FAILURE:g}); the zero model is at most log 2 above it",
+        )
+
+
+@dataclass(frozen=True)
+class PaperBudget:
+    """ρ_total = ε²/(4 ln 1/δ) and its shares; the same for every agent.
+
+    `epsilon1` is ε_i1 = ρ1 + 2√(ρ1 ln 1/δ_i1), `epsilon3` is ε_i3, the part of it that sets σ1.
+    """
+
+    delta: float
+    delta1: float
+    releases: int
+    rho_total: float
+    rho_test: float
+    rho1: float
+    rho2: float
+    epsilon1: float
+    epsilon3: float
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: float,
+        delta: float,
+        releases: int,
+        *,
+        output_share: float = PAPER_OUTPUT_SHARE,
+        objective_share: float = 0.99,
+        test_share: float = 0.0,
+        delta1: float = DELTA1,
+    ) -> PaperBudget:
+        """Split (ε, δ) over so many releases (T of PP-ADMM, c of IPP-ADMM) and the test's share.
+
+        `output_share` is the paper's `splits`, `objective_share` its ε_i3/ε_i1; the paper does not say what share the
+        test has.
+        """
+        for name, share in (("output_share", output_share), ("objective_share", objective_share)):
+            if not 0.0 < share < 1.0:
+                raise BudgetError(f"{name} = {share}: a share lies strictly between 0 and 1")
+        if not 0.0 <= test_share < 1.0:
+            raise BudgetError(f"test_share = {test_share}: a share of at least 0 and below 1 would be right")
+        rho_total = zcdp.printed_rho(epsilon, delta)
+        rho = (1.0 - test_share) * rho_total / releases
+        rho1 = (1.0 - output_share) * rho
+        epsilon1 = zcdp.epsilon_of(rho1, delta1)
+        return cls(
+            delta=delta,
+            delta1=delta1,
+            releases=releases,
+            rho_total=rho_total,
+            rho_test=test_share * rho_total,
+            rho1=rho1,
+            rho2=output_share * rho,
+            epsilon1=epsilon1,
+            epsilon3=objective_share * epsilon1,
+        )
+
+    def regulariser_floor(self, rows: int, smoothness: float = 0.25) -> float:
+        """The least λ̂/N that line 3 allows an agent with so many rows."""
+        return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)
+
+    def sigma1(self, problem: LocalProblem) -> float:
+        """Line 6: σ1 = 2L√(2 ln(1.25/δ_i1))/(m ε_i3)."""
+        spread = math.sqrt(2.0 * math.log(1.25 / self.delta1))
+        return 2.0 * problem.lipschitz * spread / (problem.rows * self.epsilon3)
+
+    def sigma2(self, problem: LocalProblem, tolerance: float) -> float:
+        """Line 9: σ2 = β/(√(2ρ2)(λ̂/N + 2ηV))."""
+        return tolerance / (math.sqrt(2.0 * self.rho2) * problem.curvature)
+
+
+def plan_by_paper(
+    budget: PaperBudget,
+    problem: LocalProblem,
+    tolerance: float = PAPER_TOLERANCE,
+    mechanism: str = "perturbed-minimiser",
+    opening: tuple[Charge, ...] = (),
+    test: SvtPlan | None = None,
+) -> PerturbationPlan:
+    """The noise of a budget of the paper; with a `test`, all releases that it may let pass are charged in advance."""
+    floor = budget.regulariser_floor(problem.rows, problem.smoothness)
+    if problem.regulariser < floor * (1.0 - 1e-12):
+        raise BudgetError(
+            f"regulariser = {problem.regulariser:g}: the paper's calibration needs at least {floor:g} "
+            f"for an agent with {problem.rows} rows"
+        )
+    numbers = problem_parameters(problem) | {
+        "sigma": budget.sigma1(problem),
+        "tolerance": tolerance,
+        "output_sigma": budget.sigma2(problem, tolerance),
+        "regulariser": problem.regulariser,
+        "delta1": budget.delta1,
+    }
+    if test is not None:
+        opening = (*opening, Charge.of(mechanism, numbers, "test", budget.releases))
+    spent = account((*opening, Charge.of(mechanism, numbers, "release", budget.releases)), budget.delta)
+    return PerturbationPlan(
+        sigma1=numbers["sigma"],
+        sigma2=numbers["output_sigma"],
+        tolerance=tolerance,
+        releases=budget.releases,
+        opening=opening,
+        release=Charge.of(mechanism, numbers),
+        epsilon=spent.claimed_epsilon or math.inf,
+        test=test,
+    )
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Noise of a release: its scales, its stream, and what one release costs."""
+
+    sigma1: float
+    sigma2: float
+    rng: np.random.Generator
+    charge: Charge
+
+    @classmethod
+    def of(cls, plan: PerturbationPlan, rng: np.random.Generator) -> Perturbation:
+        """The noise of a plan, drawn from a stream."""
+        return cls(plan.sigma1, plan.sigma2, rng, plan.release)
+
+    def draw(self, features: int) -> Vector:
+        """What b1 and b2 are made of. It is drawn in every round, used or not, so that a skip shifts no later draw."""
+        return self.rng.standard_normal(2 * features)
+
+    def scaled(self, drawn: Vector) -> tuple[Vector, Vector]:
+        """b1 and b2."""
+        features = len(drawn) // 2
+        return self.sigma1 * drawn[:features], self.sigma2 * drawn[features:]
+
 
 class PpAdmmPeer(AdmmPeer):
-    """Algorithm 1 for one agent."""
+    """Algorithm 1 for one agent.
+
+    line 1       peer.Peer: `self.theta: Vector = np.zeros(features)`
+    line 1       duals.Duals: `self._dual: Vector = np.zeros(features)`
+    line 2       PaperBudget: `if not 0.0 < share < 1.0:`
+    line 3       PaperBudget: `return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)`
+    lines 4-5    agent.program: `for t in range(first, rounds + 1):`
+    lines 6, 9   `b1, b2 = self.perturbation.scaled(self.perturbation.draw(self.objective.features))`
+    lines 7-8    `solution = yield from self.minimiser(self.linear() + b1)`
+    line 10      `return Proposal((solution.theta + b2,)`
+    lines 11-14  agent.program: `port.broadcast(t, payload)`
+    lines 15-18  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
+    """
 
     def __init__(
         self,
@@ -97,3 +374,13 @@ class PpAdmmPeer(AdmmPeer):
         b1, b2 = self.perturbation.scaled(self.perturbation.draw(self.objective.features))
         solution = yield from self.minimiser(self.linear() + b1)
         return Proposal((solution.theta + b2,), solution.gradients, solution.gradient_norm, (self.perturbation.charge,))
+
+    @property
+    def noise_source(self) -> np.random.Generator | None:
+        return self.perturbation.rng
+
+    def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
+        """b1 as it stands in the objective; the small b2 is left out, which makes a score a little worse."""
+        if self.perturbation.sigma1 == 0.0:
+            return super().noise_of(t, released, known)
+        return in_objective(self.subproblem(self.eta), released, 1.0, "gaussian", self.perturbation.sigma1)

@@ -1,20 +1,46 @@
-"""What the methods share whose noise follows a schedule."""
+"""What the methods share whose penalty and noise follow a schedule, round by round.
+
+The noise comes from the budget, by proof or by the method's own theorem, or from what the scenario names; then ε is
+what it comes to. Without privacy (`calibration = "none"`) every round is bare.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from simnet.methods.method import Decentralised
+from simnet.errors import BudgetError
+from simnet.learning.losses import LOSSES
+from simnet.learning.objective import LocalObjective
+from simnet.methods.admm import AdmmPeer, Decentralised
+from simnet.methods.duals import Duals, Steps
+from simnet.methods.evidence import Candidate, without_noise
+from simnet.methods.method import AgentSize, Calibration, Finding
+from simnet.methods.peer import Known
 from simnet.parts.fields import Positive, Share
 from simnet.privacy.budget import Privacy
+from simnet.privacy.ledger import Basis
+from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, bare_schedule, calibrated
+from simnet.privacy.objective_perturbation import OUTPUT_SHARE
+from simnet.vectors import Vector
+
+_OUTPUT_SHARE = {"gaussian": OUTPUT_SHARE, "gamma": 1e-4}
+"""Gamma-type noise costs a pure ε, beside which even a little Gaussian noise is dear at a small δ; and it is so wide
+that it hides a hundred times as much noise on the output."""
 
 
 class Scheduled(Decentralised):
     """What the methods have whose noise has the density exp(−α|n|), by a schedule."""
 
     noise_amounts: ClassVar[tuple[str, ...]] = ("noise_rate", "sigma")
+    data_every: ClassVar[int] = 1
+    """How many rounds lie between two that touch the data."""
+    unavoidable: ClassVar[str] = "the curvature part, log(1+κ) a round,"
+    """What no noise can reduce."""
 
     noise: Literal["gamma", "gaussian"] = Field(
         "gamma", description="density ∝ exp(−α|n|) as in the papers, or Gaussian noise by the proven bound"
@@ -49,3 +75,131 @@ class Scheduled(Decentralised):
         if privacy.calibration == "paper" and self.noise == "gaussian":
             return "algorithm.noise: no paper has a price for Gaussian noise here; privacy.calibration = 'proven' has"
         return super().misfit_of_privacy(privacy)
+
+    @property
+    def weight(self) -> float:
+        return self.loss_weight
+
+    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
+        """Every agent's schedule; agents whose rounds are alike share one."""
+        found: dict[tuple[DataRound, ...], NoiseSchedule] = {}
+        chosen = []
+        for agent, size in enumerate(sizes):
+            etas = self.penalties(agent, rounds)[:: self.data_every]
+            if privacy.calibration == "paper":
+                self.check_theorem(agent, size, etas)
+            used = tuple(self._data_round(size, eta, k) for k, eta in enumerate(etas))
+            if used not in found:
+                found[used] = self._schedule(privacy, used)
+            chosen.append(found[used])
+        return Calibration(chosen, self.regulariser, self.limit(privacy))
+
+    def _data_round(self, size: AgentSize, eta: float, k: int) -> DataRound:
+        """What privacy needs to know of the k-th round that touches the data."""
+        problem = self.local_problem(size, eta=eta, regulariser=self.regulariser)
+        return DataRound(problem, self.noise_weight(eta, size.degree), self.noise_growth**k)
+
+    def _schedule(self, privacy: Privacy, rounds: tuple[DataRound, ...]) -> NoiseSchedule:
+        if privacy.calibration == "none":
+            return bare_schedule(len(rounds), self.tolerance)
+
+        def at(scale: float) -> list[RoundPlan]:
+            return self.perturbed_rounds(rounds, scale)
+
+        named = self.sigma if self.noise_rate is None else 1.0 / self.noise_rate
+        if named is not None:
+            return NoiseSchedule(self.noise, tuple(at(named)))
+        basis: Basis = "claimed" if privacy.calibration == "paper" else "proven"
+        plans = calibrated(at, privacy.epsilon, privacy.delta, basis=basis, part=self.unavoidable)
+        return NoiseSchedule(self.noise, tuple(plans))
+
+    @property
+    def share_of_output(self) -> float:
+        """Share of a release's loss that the noise on its approximate minimiser may cost."""
+        return _OUTPUT_SHARE[self.noise] if self.output_share is None else self.output_share
+
+    @abstractmethod
+    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float) -> list[RoundPlan]:
+        """The noise and the charges at a scale, 1/α or σ of the first round."""
+
+    def noise_weight(self, eta: float, degree: int) -> float:
+        """w, if the noise enters the objective as w n·θ."""
+        return 1.0
+
+    def penalties(self, agent: int, rounds: int) -> list[float]:
+        """η_i(t), round by round."""
+        return [self.eta] * rounds
+
+    def dual_steps(self, agent: int) -> Steps:
+        """The dual step of each round."""
+        return lambda t: self.eta
+
+    def check_theorem(self, agent: int, size: AgentSize, etas: Sequence[float]) -> None:
+        """What the paper's privacy theorem needs, for its 1.4 c1 to cover the Jacobian.
+
+        `etas` are the penalties of the rounds that touch the data; a BudgetError says what does not hold.
+        """
+        self.check_rows(agent, size, min(etas))
+
+    def check_rows(self, agent: int, size: AgentSize, eta: float) -> None:
+        """2c1 < (m/C)(λ̂/N + 2ηV)."""
+        problem = self.local_problem(size, eta=eta, regulariser=self.regulariser)
+        enough = problem.rows / problem.weight * problem.curvature
+        if not 2.0 * problem.smoothness < enough:
+            raise BudgetError(
+                f"agent {agent} has too few rows for {self.name}'s theorem: 2 c1 = {2.0 * problem.smoothness:g} must "
+                f"be below (m/C)(λ̂/N + 2ηV) = {enough:.3g}; a larger eta would do"
+            )
+
+    @property
+    def steepest(self) -> float:
+        """M, the Lipschitz constant of an agent's gradient: rows have norm at most 1."""
+        return self.loss_weight * LOSSES[self.loss].smoothness + self.regulariser
+
+    def jacobian_finding(self, sizes: Sequence[AgentSize], etas: Sequence[float]) -> Finding:
+        """What `check_rows` asks for, `etas` the least θ_i or η of each agent."""
+        bend = 2.0 * LOSSES[self.loss].smoothness
+        sides = [
+            size.rows / self.loss_weight * (self.regulariser + 2.0 * eta * size.degree)
+            for size, eta in zip(sizes, etas, strict=True)
+        ]
+        return Finding(
+            "privacy theorem: 2 c1 < (m/C)(λ̂/N + 2ηV)",
+            bend < min(sides),
+            min(sides) - bend,
+            f"the right side is {min(sides):.4g} at the worst agent, the left {bend:g}",
+        )
+
+
+class ScheduledPeer(AdmmPeer):
+    """ADMM whose penalty η_i(t) and noise follow a schedule, round by round."""
+
+    def __init__(
+        self,
+        objective: LocalObjective,
+        *,
+        degree: int,
+        penalties: Sequence[float],
+        schedule: NoiseSchedule,
+        rng: np.random.Generator,
+        duals: Duals,
+    ) -> None:
+        super().__init__(
+            objective, degree=degree, eta=penalties[0], tolerance=schedule.rounds[0].tolerance, duals=duals
+        )
+        self.penalties = penalties
+        self.schedule = schedule
+        self.rng = rng
+
+    @property
+    def noise_source(self) -> np.random.Generator | None:
+        return self.rng
+
+    def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
+        if self.schedule.silent:
+            return without_noise(-self.subproblem(self.penalties[t - 1]).gradient(released))
+        return self.noise_drawn(t, released)
+
+    @abstractmethod
+    def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
+        """The noise that must have made a release, where some was drawn; None if it did not use the data."""

@@ -24,6 +24,6 @@ class Privacy(Section):
     )
     bound: Literal["moments", "transport"] = Field(
         "moments",
-        description="which proof prices objective perturbation in pp-admm and ipp-admm under `proven`: the moments of "
-        "the noise, or the sharper change of variables; docs/privacy.md has both",
+        description="which proof prices Gaussian objective perturbation (PP-ADMM, IPP-ADMM) under `proven`: the "
+        "moments of the noise, or the sharper change of variables; docs/privacy.md has both",
     )

@@ -1,4 +1,4 @@
-"""The least noise that meets a target: a monotone search that every method without a closed form shares."""
+"""The least noise that meets a target: a monotone search, for everybody without a closed form."""
 
 from __future__ import annotations
 
@@ -8,22 +8,15 @@ from collections.abc import Callable
 from scipy.optimize import brentq
 
 from simnet.errors import BudgetError
-from simnet.privacy import curves
-from simnet.privacy.curves import Curve
 
 _SMALLEST, _LARGEST = 1e-12, 1e12
 
 
-def calibrate(curve_of_scale: Callable[[float], Curve], epsilon: float, delta: float, part: str) -> float:
-    """The smallest noise scale whose curve means at most (ε, δ); `part` names what no noise can reduce.
-
-    `curve_of_scale` gives a curve over `curves.ORDERS`, nowhere increasing in the scale.
-    """
-    return smallest_scale(lambda scale: curves.epsilon(curve_of_scale(scale), delta), epsilon, part)
-
-
 def smallest_scale(loss_of_scale: Callable[[float], float], target: float, part: str) -> float:
-    """The smallest scale, to nine digits, at which a decreasing loss is at most `target`; never above it."""
+    """The smallest scale, to nine digits, at which a decreasing loss is at most `target`; never above it.
+
+    `part` names what no noise can reduce, for the sentence that says that the target cannot be met.
+    """
     if not target > 0.0:
         raise BudgetError(f"epsilon = {target}: it must be above 0")
     low = high = 1.0

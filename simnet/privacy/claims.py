@@ -66,7 +66,7 @@ def sparse_vector(p: Parameters) -> Claim:
 
 
 def penalty_gamma(p: Parameters) -> Claim:
-    """M-ADMM, Theorem 4.1 (and dvp): C(1.4 c1 + α)/(ηVm), where `noise_weight` is 2ηV."""
+    """M-ADMM, Theorem 4.1 (and DVP): C(1.4 c1 + α)/(ηVm), where `noise_weight` is 2ηV."""
     if p["noise_weight"] == 0.0:
         return Claim(pure=math.inf)
     return Claim(pure=2.0 * p["weight"] * (1.4 * p["smoothness"] + p["rate"]) / (p["noise_weight"] * p["rows"]))

@@ -110,7 +110,7 @@ def output(orders: Curve, tolerance: float, curvature: float, sigma: float) -> C
 
 
 def gaussian_output(orders: Curve, shift: float, sigma: float) -> Curve:
-    """Noise N(0, σ² I) on a minimiser that moves by at most `shift`: a shift²/(2σ²) (pvp with Gaussian noise, PDML).
+    """Noise N(0, σ² I) on a minimiser that moves by at most `shift`: a shift²/(2σ²) (PVP with Gaussian noise, PDML).
 
     Minimisers of two μ-strongly convex objectives whose gradients differ by at most 2CL/m are at most (2CL/m)/μ apart,
     points certified to β at most 2β/μ farther. PDML's noise decays, σ_t² = V²ρ^(t−1), so that its T models cost
@@ -134,13 +134,13 @@ def gamma_objective(orders: Curve, rate: float, shift: float, kappa: float) -> C
 
     n is a bijective function of the exact minimiser, moved by at most `shift` = Δ when a row is replaced; the density
     changes by at most e^{αΔ} and the Jacobian by at most 1 + κ (steps (i) and (ii) of `objective`). If n enters the
-    objective as w n·θ, then Δ = 2CL/(m w): w = 2ηV for dvp and m-admm, w = 1 for r-admm.
+    objective as w n·θ, then Δ = 2CL/(m w): w = 2ηV for DVP and M-ADMM, w = 1 for R-ADMM.
     """
     return pure(orders, rate * shift + float(np.log1p(kappa)))
 
 
 def gamma_output(orders: Curve, rate: float, shift: float) -> Curve:
-    """A vector of density ∝ exp(−α|n|) on a point that moves by at most `shift`: pure with ε = α·shift (pvp)."""
+    """A vector of density ∝ exp(−α|n|) on a point that moves by at most `shift`: pure with ε = α·shift (PVP)."""
     return pure(orders, rate * shift)
 
 

@@ -28,6 +28,10 @@ class Mechanism:
     optional: frozenset[str] = frozenset()
 
 
+HUB = 0
+"""Who computes with entrusted rows: the hub of a star."""
+
+
 def mechanism(name: str, parameters: Parameters) -> Mechanism:
     """The mechanism of that name, once its parameters are known to be complete and sensible."""
     found = MECHANISMS.get(name)
@@ -122,7 +126,7 @@ _TEST = _PROBLEM | {"clip", "tolerance", "threshold_scale", "query_scale", "cap"
 _TEST_KIND = frozenset({"shared_noise", "regularised", "redraw", "printed"})
 
 MECHANISMS: dict[str, Mechanism] = {
-    # pp-admm and ipp-admm: a release. Also the Gaussian variants of dvp, m-admm and r-admm.
+    # A release of PP-ADMM and IPP-ADMM. Also the Gaussian variants of DVP, M-ADMM and R-ADMM.
     "perturbed-minimiser": Mechanism(
         "Gaussian objective perturbation with curvature and noise on the approximate minimiser",
         _MINIMISER,
@@ -130,9 +134,9 @@ MECHANISMS: dict[str, Mechanism] = {
         claims.perturbed_minimiser,
         frozenset({"regulariser", "delta1", "transport"}),
     ),
-    # ipp-admm's test on the minimiser of the data, or with shared_noise on the perturbed minimiser.
+    # IPP-ADMM's test on the minimiser of the data, or with shared_noise on the perturbed minimiser.
     "sparse-vector": Mechanism("sparse vector technique", _TEST | _TEST_KIND, _sparse_vector, claims.sparse_vector),
-    # ipp-admm with shared noise: the perturbed minimiser of every round counts, released or not; IPP-ADMM's
+    # IPP-ADMM with shared noise: the perturbed minimiser of every round counts, released or not; IPP-ADMM's
     # Theorem 5 prices it with the release instead.
     "tested-objective": Mechanism(
         "Gaussian objective perturbation with curvature in every tested round",
@@ -148,21 +152,21 @@ MECHANISMS: dict[str, Mechanism] = {
         claims.perturbed_minimiser,
         frozenset({"regulariser", "delta1"}),
     ),
-    # dvp and m-admm, noise_weight 2ηV.
+    # Noise inside the penalty (DVP, M-ADMM): noise_weight 2ηV.
     "penalty-gamma": Mechanism(
         "objective perturbation by gamma-type noise and noise on the approximate minimiser",
         _GAMMA,
         _gamma_objective,
         claims.penalty_gamma,
     ),
-    # r-admm's odd rounds, noise_weight 1.
+    # Noise as a linear term (R-ADMM's odd rounds): noise_weight 1.
     "linear-gamma": Mechanism(
         "objective perturbation by gamma-type noise and noise on the approximate minimiser",
         _GAMMA,
         _gamma_objective,
         claims.linear_gamma,
     ),
-    # pvp and its Gaussian variant.
+    # Primal variable perturbation, and its Gaussian variant.
     "primal-gamma": Mechanism(
         "gamma-type noise on the minimiser",
         _PROBLEM | {"rate", "tolerance"},
@@ -175,7 +179,7 @@ MECHANISMS: dict[str, Mechanism] = {
         _primal_gaussian,
         claims.unpriced,
     ),
-    # pdml: the report of phase 1, and each model of phase 2.
+    # PDML: the report of phase 1, and each model of phase 2.
     "reported-label": Mechanism(
         "randomised response, for labels against everybody",
         frozenset({"label_epsilon"}),
@@ -188,19 +192,19 @@ MECHANISMS: dict[str, Mechanism] = {
         _primal_gaussian,
         claims.nothing,
     ),
-    # dp-admm and dp-acc-admm.
+    # DP-ADMM and DP-AccADMM.
     "noisy-gradient": Mechanism(
         "Gaussian noise on the gradient",
         frozenset({"rows", "gradient_bound", "sigma"}),
         _noisy_gradient,
         claims.noisy_gradient,
     ),
-    # r-admm's even rounds.
+    # Whatever is computed from releases alone (R-ADMM's even rounds).
     "recycled": Mechanism("post-processing of what was released", frozenset(), _free, claims.nothing),
-    # dp-admm's leaves with a trusted hub.
+    # The leaves of a trusted hub (DP-ADMM).
     "trusted-upload": Mechanism(
         "trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing
     ),
-    # admm.
+    # A model as it is (ADMM).
     "bare-model": Mechanism("no noise, no privacy", frozenset(), _infinite, claims.bare_model),
 }

@@ -1,85 +1,55 @@
-"""How much noise a release takes and what it is charged: what a calibration hands to an algorithm."""
+"""One agent's noise and its price, both known before anything runs: what a calibration hands to a method's peer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self
 
-import numpy as np
+from simnet.privacy.ledger import Charge, account
+from simnet.privacy.sparse_vector import SvtPlan
 
-from simnet.privacy.ledger import Charge
-from simnet.privacy.mechanisms import problem_parameters
-from simnet.privacy.problem import LocalProblem
-from simnet.privacy.sparse_vector import SparseVector
-
-
-@dataclass(frozen=True, kw_only=True)
-class SvtPlan:
-    """The sparse vector test of IPP-ADMM: at most `cap` positives, noise scales in units of the loss.
-
-    `shared_noise`: the perturbed minimiser is tested and the same one is released, as in the paper; otherwise the test
-    looks at the minimiser without noise, and a release solves again with fresh noise. `regularised`: the query contains
-    the regulariser's term, as in the paper, which no clipping bounds; a proven test leaves it out.
-    """
-
-    cap: int
-    epsilon1: float
-    epsilon2: float
-    threshold_scale: float
-    query_scale: float
-    redraw: bool
-    shared_noise: bool
-    regularised: bool
-
-    def begin(self, threshold: float, rng: np.random.Generator) -> SparseVector:
-        """A test at that threshold, nothing asked yet."""
-        return SparseVector(self.cap, threshold, self.threshold_scale, self.query_scale, self.redraw, rng)
-
-    def charge(
-        self, problem: LocalProblem, rounds: int, clip: float, tolerance: float, *, printed: bool = False
-    ) -> Charge:
-        """The charge of the whole test, over at most so many rounds; `printed` claims the paper's sensitivity 2C."""
-        numbers = problem_parameters(problem) | {
-            "clip": clip,
-            "tolerance": tolerance,
-            "threshold_scale": self.threshold_scale,
-            "query_scale": self.query_scale,
-            "cap": self.cap,
-            "tests": rounds,
-            "shared_noise": self.shared_noise,
-            "regularised": self.regularised,
-            "redraw": self.redraw,
-            "printed": printed,
-        }
-        return Charge.of("sparse-vector", numbers, "test")
+Facts = dict[str, float | int | str]
+"""What `simnet explain` shows: fact → value."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """Noise N(0, σ1² I) in the objective, a minimiser certified to `tolerance`, noise N(0, σ2² I) on it.
+BARE_TOLERANCE = 1e-6
+"""Where a local solve without noise may stop."""
 
-    `opening` is charged before the first round, `release` before each release; `epsilon` is what `releases` of them
-    amount to, in the accounting that the plan was made for.
-    """
 
-    sigma1: float
-    sigma2: float
-    tolerance: float
-    releases: int
+class NoisePlan(ABC):
+    """How much noise an agent adds, and what it is charged for its releases."""
+
     opening: tuple[Charge, ...]
-    release: Charge
-    epsilon: float
+    """Charged before the first round."""
     test: SvtPlan | None = None
+    """The test that decides about releases, if there is one."""
+
+    @property
+    @abstractmethod
+    def charges(self) -> tuple[Charge, ...]:
+        """Everything that a whole run may be charged."""
+
+    @abstractmethod
+    def amounts(self) -> Facts:
+        """The noise, for people."""
+
+    @abstractmethod
+    def halved(self) -> Self:
+        """Half of the noise at the full price: the plan of a liar, by which an audit is tested."""
+
+    def facts(self, delta: float) -> Facts:
+        """The noise and what it comes to at δ."""
+        total = account(self.charges, delta)
+        claimed, proven = total.claimed_epsilon, total.proven_epsilon
+        return self.amounts() | {
+            "ε claimed": "no paper covers this" if claimed is None else claimed,
+            "ε proven": "no finite one" if proven is None else proven,
+            "by": total.basis,
+        }
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundPlan:
-    """One round of a method whose noise follows a schedule.
-
-    `scale` is the rate α of gamma-type noise or the σ of Gaussian noise; `output_sigma` the noise on the approximate
-    minimiser (0 where the method's own noise covers it).
-    """
-
-    scale: float
-    tolerance: float
-    output_sigma: float
-    charge: Charge
+def span(values: Sequence[float]) -> str:
+    """The smallest and the largest of some numbers, or the one that all are."""
+    low, high = min(values), max(values)
+    return f"{low:,.6g}" if low == high else f"{low:,.6g} to {high:,.6g}"

@@ -1,23 +1,51 @@
-"""Noise by a schedule: which rounds use the data, and with how much noise each."""
+"""Noise by a schedule: which rounds use the data, and with how much noise each.
+
+The noise is Gaussian, or of the gamma type (density ∝ exp(−α|n|)). It stands in the objective, on the minimiser, or on
+whatever a method releases. A schedule meets a budget (`calibrated`), or has the noise that somebody names; then ε is
+what it comes to.
+
+Gamma-type noise is pure differential privacy for exact minimisers only. A solver stops at a tolerance, so every round
+with noise in the objective adds the small Gaussian noise of `curves.output` to what it releases.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import numpy as np
 
-from simnet.privacy.baselines import Noise
-from simnet.privacy.ledger import BARE, Charge
+from simnet.privacy.calibration import smallest_scale
+from simnet.privacy.ledger import BARE, Basis, Charge, account, claimed
+from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.noise import gamma_type, gaussian
-from simnet.privacy.noise_plan import RoundPlan
+from simnet.privacy.noise_plan import BARE_TOLERANCE, Facts, NoisePlan, span
+from simnet.privacy.objective_perturbation import OUTPUT_SHARE, default_tolerance
+from simnet.privacy.problem import LocalProblem
 from simnet.vectors import Vector
 
-BARE_TOLERANCE = 1e-6
-"""Where a local solve without noise may stop."""
+Noise = Literal["gamma", "gaussian"]
+GammaMechanism = Literal["penalty-gamma", "linear-gamma"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundPlan:
+    """The noise and the charge of one round.
+
+    `scale` is the rate α of gamma-type noise or the σ of Gaussian noise; `output_sigma` the noise on the approximate
+    minimiser (0 where the method's own noise covers it).
+    """
+
+    scale: float
+    tolerance: float
+    output_sigma: float
+    charge: Charge
 
 
 @dataclass(frozen=True)
-class NoiseSchedule:
+class NoiseSchedule(NoisePlan):
     """The rounds that use the data, one after another; `opening` is charged before the first."""
 
     noise: Noise
@@ -26,17 +54,116 @@ class NoiseSchedule:
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Everything that a whole run is charged."""
         return (*self.opening, *(plan.charge for plan in self.rounds))
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is no noise at all."""
+        return self.rounds[0].scale == 0.0
 
     def draw(self, plan: RoundPlan, rng: np.random.Generator, features: int) -> tuple[Vector, Vector]:
         """The method's noise of one of the rounds, and the noise on its approximate minimiser."""
         noise = (gamma_type if self.noise == "gamma" else gaussian)(rng, plan.scale, features)
         return noise, gaussian(rng, plan.output_sigma, features)
 
+    def amounts(self) -> Facts:
+        scale = "rate α, first round to last" if self.noise == "gamma" else "σ, first round to last"
+        return {
+            "rounds that use the data": len(self.rounds),
+            "noise": "none" if self.silent else self.noise,
+            scale: f"{self.rounds[0].scale:.6g} to {self.rounds[-1].scale:.6g}",
+            "σ on the output": span([found.output_sigma for found in self.rounds]),
+            "β, gradient norm": span([found.tolerance for found in self.rounds]),
+        }
 
-def bare(rounds: int, tolerance: float | None) -> NoiseSchedule:
+    def halved(self) -> Self:
+        # The scale of gamma-type noise is a rate: less noise is a larger one.
+        factor = 2.0 if self.noise == "gamma" else 0.5
+        return replace(self, rounds=tuple(replace(each, scale=factor * each.scale) for each in self.rounds))
+
+
+def bare_schedule(rounds: int, tolerance: float | None) -> NoiseSchedule:
     """No noise at all."""
     stop = BARE_TOLERANCE if tolerance is None else tolerance
     plan = RoundPlan(scale=0.0, tolerance=stop, output_sigma=0.0, charge=BARE)
     return NoiseSchedule("gaussian", (plan,) * rounds)
+
+
+def calibrated(
+    at: Callable[[float], list[RoundPlan]], epsilon: float, delta: float, *, basis: Basis = "proven", part: str
+) -> list[RoundPlan]:
+    """The rounds at the smallest scale that costs at most (ε, δ), by proof or by the papers' claims.
+
+    `at` gives the rounds at a scale, 1/α or σ of the first round; `part` names what no noise can reduce.
+    """
+
+    def loss(scale: float) -> float:
+        charges = [plan.charge for plan in at(scale)]
+        found = account(charges, delta).proven_epsilon if basis == "proven" else claimed(charges, delta)
+        return math.inf if found is None else found
+
+    return at(smallest_scale(loss, epsilon, part))
+
+
+@dataclass(frozen=True)
+class DataRound:
+    """A round that uses the data: its local problem, w where the noise enters as w n·θ, and its noise's shrinkage.
+
+    α grows, or σ falls, by the factor `growth` against the first round.
+    """
+
+    problem: LocalProblem
+    noise_weight: float = 1.0
+    growth: float = 1.0
+
+
+def objective_rounds(
+    rounds: Sequence[DataRound],
+    mechanism: GammaMechanism,
+    noise: Noise,
+    scale: float,
+    tolerance: float | None = None,
+    output_share: float = OUTPUT_SHARE,
+) -> list[RoundPlan]:
+    """Noise in the objective at a given scale, 1/α or σ of the first round.
+
+    The Gaussian variant is priced by `curves.objective` at w σ_t; no paper claims anything for it.
+    """
+    return [_objective_round(r, mechanism, noise, scale, tolerance, output_share) for r in rounds]
+
+
+def primal_rounds(
+    rounds: Sequence[DataRound], noise: Noise, scale: float, tolerance: float | None = None
+) -> list[RoundPlan]:
+    """Noise on the minimiser at a given scale, 1/α or σ of the first round; it covers the tolerance as well."""
+    return [_primal_round(r, noise, scale, tolerance) for r in rounds]
+
+
+def _objective_round(
+    r: DataRound, mechanism: GammaMechanism, noise: Noise, scale: float, tolerance: float | None, output_share: float
+) -> RoundPlan:
+    problem = r.problem
+    beta = default_tolerance(problem) if tolerance is None else tolerance
+    amount = scale / r.growth
+    # How far n moves when a row is replaced, in units of its own scale: d of the Gaussian, αΔ of the gamma type.
+    ratio = problem.gradient_shift / (r.noise_weight * amount)
+    output_sigma = 2.0 * beta / (problem.curvature * ratio * math.sqrt(output_share / (1.0 - output_share)))
+    numbers = problem_parameters(problem) | {"tolerance": beta, "output_sigma": output_sigma}
+    if noise == "gamma":
+        numbers |= {"rate": 1.0 / amount, "noise_weight": r.noise_weight}
+        charge = Charge.of(mechanism, numbers)
+    else:
+        charge = Charge.of("perturbed-minimiser", numbers | {"sigma": r.noise_weight * amount})
+    shown = 1.0 / amount if noise == "gamma" else amount
+    return RoundPlan(scale=shown, tolerance=beta, output_sigma=output_sigma, charge=charge)
+
+
+def _primal_round(r: DataRound, noise: Noise, scale: float, tolerance: float | None) -> RoundPlan:
+    beta = default_tolerance(r.problem) if tolerance is None else tolerance
+    amount = scale / r.growth
+    numbers = problem_parameters(r.problem) | {"tolerance": beta}
+    if noise == "gamma":
+        charge = Charge.of("primal-gamma", numbers | {"rate": 1.0 / amount})
+        return RoundPlan(scale=1.0 / amount, tolerance=beta, output_sigma=0.0, charge=charge)
+    charge = Charge.of("primal-gaussian", numbers | {"sigma": amount})
+    return RoundPlan(scale=amount, tolerance=beta, output_sigma=0.0, charge=charge)

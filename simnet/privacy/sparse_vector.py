@@ -7,15 +7,20 @@ of scale Δ/ε1 on the threshold, drawn once; fresh noise of scale 2cΔ/ε2 on e
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from simnet.privacy.ledger import Charge
+from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.noise import laplace
+from simnet.privacy.problem import LocalProblem
 
 
 class SparseVector:
     """A test that says at most `cap` times "above".
 
-    `redraw=True` draws the threshold noise anew in every test, as IPP-ADMM's Algorithm 2 prints it; the theorem above
+    `redraw=True` draws the threshold's noise anew in every test, as IPP-ADMM's Algorithm 2 prints it; the theorem above
     does not cover that. "Abort if count > c" is not reproduced: after the c-th positive every answer is False, because
     a further positive would be one more than the theorem pays for.
     """
@@ -52,6 +57,48 @@ class SparseVector:
         above = query + laplace(self._rng, self._query_scale) >= self._bar
         self.positives += above
         return above
+
+
+@dataclass(frozen=True, kw_only=True)
+class SvtPlan:
+    """A sparse vector test of a learner: at most `cap` positives, noise scales in units of the loss.
+
+    `shared_noise`: the perturbed minimiser is tested and the same one is released; otherwise the test looks at the
+    minimiser without noise, and a release solves again with fresh noise. `regularised`: the query contains the
+    regulariser's term, which no clipping bounds; a proven test leaves it out.
+    """
+
+    threshold: float
+    cap: int
+    epsilon1: float
+    epsilon2: float
+    threshold_scale: float
+    query_scale: float
+    redraw: bool
+    shared_noise: bool
+    regularised: bool
+
+    def begin(self, rng: np.random.Generator) -> SparseVector:
+        """A test of which nothing has been asked yet."""
+        return SparseVector(self.cap, self.threshold, self.threshold_scale, self.query_scale, self.redraw, rng)
+
+    def charge(
+        self, problem: LocalProblem, rounds: int, clip: float, tolerance: float, *, printed: bool = False
+    ) -> Charge:
+        """The charge of the whole test, over at most so many rounds; `printed` claims the paper's sensitivity 2C."""
+        numbers = problem_parameters(problem) | {
+            "clip": clip,
+            "tolerance": tolerance,
+            "threshold_scale": self.threshold_scale,
+            "query_scale": self.query_scale,
+            "cap": self.cap,
+            "tests": rounds,
+            "shared_noise": self.shared_noise,
+            "regularised": self.regularised,
+            "redraw": self.redraw,
+            "printed": printed,
+        }
+        return Charge.of("sparse-vector", numbers, "test")
 
 
 def split(epsilon: float, cap: int) -> tuple[float, float]:

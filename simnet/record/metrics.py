@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from simnet.privacy.ledger import Account, Charge, Kind, Ledger, network, network_of
+from simnet.privacy.mechanisms import HUB
 from simnet.record import events
 from simnet.record.cost import Cost
 from simnet.record.counters import COUNTS, Tally
@@ -28,10 +29,6 @@ _COUNTED: dict[type[events.Event], str] = {
 """What is counted one by one, and under which name."""
 _ACCURACY = tuple(field.name for field in msgspec.structs.fields(events.EvaluationDone) if field.type is float)
 _GATHERED = events.ReportsGathered.__struct_fields__[1:]
-
-
-HUB = 0
-"""The hub of a star."""
 
 
 class PrivacyMeter:

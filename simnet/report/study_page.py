@@ -10,7 +10,7 @@ from typing import Any
 from simnet.record.folder import slug
 from simnet.record.formats import Row
 from simnet.report.page import asset, bytes_of, cards, count, page, percent
-from simnet.report.palette import METHODS, ON_DARK
+from simnet.report.palette import COLOURS, ON_DARK
 from simnet.report.study_facts import FIGURES, StudyFacts
 from simnet.study.results import labels
 
@@ -37,7 +37,7 @@ def _data(study: StudyFacts) -> dict[str, Any]:
         "fields": study.fields,
         "labels": labels(study.fields),
         "moving": _moving(study),
-        "methods": {name: [light, ON_DARK.get(light, light)] for name, light in METHODS.items()},
+        "methods": {name: [light, ON_DARK.get(light, light)] for name, light in COLOURS.items()},
         "settings": _columns(study),
         "values": [list(row["values"]) for row in study.settings],
         "front": study.front,

@@ -80,7 +80,7 @@ def test_the_tests_alone_are_held_against_what_the_test_alone_promises():
         algorithm__threshold_noise="redrawn",
     )
     found = audit(scenario, plan)
-    test = pair(scenario, plan).worlds[0].budgeting.plans[0].test
+    test = pair(scenario, plan).worlds[0].calibration.plans[0].test
     assert found.promise.claimed == pytest.approx(test.epsilon1 + test.epsilon2)
     assert found.trials.names == ("tests",)
 

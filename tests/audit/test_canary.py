@@ -27,7 +27,7 @@ def test_the_worlds_differ_in_the_row_in_question_only(canary):
         apart |= first.parts[agent].y != second.parts[agent].y
         assert np.flatnonzero(apart).tolist() == ([7] if agent == 1 else [])
     assert worlds.worlds[0].graph is worlds.worlds[1].graph
-    assert worlds.worlds[0].budgeting is worlds.worlds[1].budgeting
+    assert worlds.worlds[0].calibration is worlds.worlds[1].calibration
 
 
 @pytest.mark.parametrize("canary", ["label-flip", "worst-case", "adversarial"])

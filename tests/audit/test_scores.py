@@ -9,12 +9,11 @@ from scipy.integrate import quad
 from simnet import run
 from simnet.audit.outcomes import TestOutcomes as Outcomes
 from simnet.audit.pair import pair
-from simnet.audit.scores import reader
 from simnet.audit.transcript import Eavesdropper
 from simnet.audit.trials import listen
 from simnet.methods.pp_admm import PpAdmmPeer
 from simnet.privacy.noise import gaussian
-from simnet.privacy.noise_plan import SvtPlan
+from simnet.privacy.sparse_vector import SvtPlan
 from simnet.record.events import ReleaseMade
 from simnet.record.rounding import unpack
 from simnet.streams import Streams
@@ -29,10 +28,10 @@ WAN = {
 def recovered(worlds, side, seed):
     """Per release of the victim, the noise that the hypothesis `side` reads from what crossed the network."""
     victim = worlds.shadows(side)[worlds.holder]
-    read, found = reader(victim), []
+    found = []
     for each in listen(worlds, side, seed).rounds:
         if each.sent is not None:
-            candidate = read(victim, each, each.sent[0])
+            candidate = victim.noise_of(each.t, each.sent[0], each.known)
             if candidate is not None:
                 found.append(candidate.noise)
         victim.absorb(each.t, each.sent, each.known)
@@ -47,7 +46,7 @@ def test_the_recovered_noise_is_the_drawn_noise(duals, network):
     worlds = pair(*small(audit={"canary": "label-flip", "victim": 1}, **changes))
     found = recovered(worlds, 1, seed=77)
     rng = Streams(77).generator("noise", 1)
-    plan = worlds.worlds[0].budgeting.plans[1]
+    plan = worlds.worlds[0].calibration.plans[1]
     assert len(found) == 6
     for noise in found:
         drawn = gaussian(rng, plan.sigma1, 3)
@@ -60,7 +59,7 @@ def test_the_recovered_noise_is_the_drawn_noise_of_scheduled_methods_too(method)
     worlds = pair(*small(method, audit={"canary": "label-flip"}, algorithm__tolerance=1e-11))
     found = recovered(worlds, 0, seed=5)
     rng = Streams(5).generator("noise", 0)
-    schedule = worlds.worlds[0].budgeting.plans[0]
+    schedule = worlds.worlds[0].calibration.plans[0]
     assert len(found) == (2 if method == "r-admm" else 4)
     for noise, plan in zip(found, schedule.rounds, strict=True):
         drawn, _ = schedule.draw(plan, rng, 3)
@@ -71,14 +70,15 @@ def test_the_recovered_noise_of_a_server_is_what_it_added_to_its_minimiser():
     worlds = pair(
         *small("pdml", audit={"victim": 2}, algorithm__tolerance=1e-11, algorithm__objective_bound=0.0, network=WAN)
     )
-    schedule = worlds.worlds[0].budgeting.plans[2]
+    schedule = worlds.worlds[0].calibration.plans[2]
     for way in (0, 1):
         # A seed for which the label in question goes the way that the eavesdropper supposes.
         seed = next(seed for seed in range(100) if worlds.way(1, seed) is worlds.ways[1][way])
         victim, rng = worlds.shadows(1, way)[2], Streams(seed).generator("noise", 2)
-        read = reader(victim)
         for each, plan in zip(listen(worlds, 1, seed).rounds, schedule.rounds, strict=True):
-            assert read(victim, each, each.sent[0]).noise == pytest.approx(gaussian(rng, plan.scale, 3), abs=1e-8)
+            assert victim.noise_of(each.t, each.sent[0], each.known).noise == pytest.approx(
+                gaussian(rng, plan.scale, 3), abs=1e-8
+            )
             victim.absorb(each.t, each.sent, each.known)
 
 
@@ -90,7 +90,7 @@ def test_the_recovered_noise_of_a_star_is_what_its_hub_or_leaf_added_to_the_grad
     holder = 0 if hub == "trusted" else victim
     found = recovered(worlds, 1, seed=77)
     rng = Streams(77).generator("noise", holder)
-    scale = worlds.worlds[0].budgeting.plans[holder].rounds[0].scale
+    scale = worlds.worlds[0].calibration.plans[holder].rounds[0].scale
     assert worlds.holder == holder
     assert found == pytest.approx(np.array([gaussian(rng, scale, 3) for _ in range(6)]), abs=1e-9)
 
@@ -99,9 +99,8 @@ def test_the_wrong_hypothesis_finds_noise_that_is_off_by_what_the_row_does_to_th
     worlds = pair(*small(algorithm__tolerance=1e-11))
     right, heard = recovered(worlds, 0, seed=3), listen(worlds, 0, 3).rounds
     victim = worlds.shadows(1)[0]
-    read = reader(victim)
     for noise, each in zip(right, heard, strict=True):
-        wrong = read(victim, each, each.sent[0]).noise
+        wrong = victim.noise_of(each.t, each.sent[0], each.known).noise
         # The hinge's slope at the rows (e1, +1) and (e1, −1) of a hundred.
         along = each.sent[0][0]
         slopes = np.clip(1.5 - along, 0.0, 1.0) + np.clip(1.5 + along, 0.0, 1.0)
@@ -140,6 +139,7 @@ def test_a_saved_log_tells_the_eavesdropper_as_much_as_the_live_stream():
 @pytest.mark.parametrize("redraw", [False, True])
 def test_the_likelihood_of_a_tests_answers_is_the_integral_over_the_threshold_noise(redraw):
     plan = SvtPlan(
+        threshold=0.5,
         cap=2,
         epsilon1=1.0,
         epsilon2=1.0,
@@ -150,7 +150,7 @@ def test_the_likelihood_of_a_tests_answers_is_the_integral_over_the_threshold_no
         regularised=False,
     )
     answers = [(0.2, False), (1.1, True), (-0.4, False), (0.9, True)]
-    outcomes = Outcomes(plan, 0.5)
+    outcomes = Outcomes(plan)
     for query, passed in answers:
         outcomes.note(query, passed=passed)
 

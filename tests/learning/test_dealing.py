@@ -9,8 +9,9 @@ import pytest
 
 from simnet.errors import ScenarioError
 from simnet.learning.data_section import Data
-from simnet.learning.dealing import DealtData, PartsOfObjectives, deal, objectives
+from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.losses import LOGISTIC
+from simnet.learning.objective import LocalObjective
 from simnet.learning.partition import PARTITIONS
 from simnet.learning.sources import FILE, SOURCES
 
@@ -61,7 +62,7 @@ def test_what_cannot_be_dealt_is_refused_with_the_field_to_change():
 
 def test_parts_come_back_from_the_objectives_that_hold_them():
     found = dealt()
-    kept = PartsOfObjectives("synthetic", objectives(found.parts, LOGISTIC, 0.1, 1.0))
+    kept = PartsOfObjectives("synthetic", [LocalObjective(part.X, part.y, LOGISTIC, 0.1) for part in found.parts])
     assert len(kept) == 5
     for one, other in zip(kept, found.parts, strict=True):
         assert one.name == other.name

@@ -48,7 +48,7 @@ class Company:
         return {"peer": self.peers[agent], "writer": self.writers[agent], "neighbourhood": self.hoods[agent]}
 
     def fixed(self, agent):
-        return {"objective": self.world.training[agent], "plan": self.world.budgeting.plans[agent]}
+        return {"objective": self.world.training[agent], "plan": self.world.calibration.plans[agent]}
 
     def play(self, t):
         """One round of all; what each has let out."""

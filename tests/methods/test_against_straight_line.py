@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from simnet import Scenario, run, world
-from simnet.methods.agent_size import Standing
-from simnet.methods.plans import budgeting
+from simnet.methods.method import AgentSize
 from simnet.record.events import ReleaseMade
 from simnet.record.rounding import unpack
 from simnet.streams import Streams
@@ -48,9 +47,9 @@ class Setting:
         learning = world.deal_data(chosen, AGENTS)
         self.parts = [(np.asarray(part.X), part.y) for part in learning.parts]
         self.neighbours = [sorted(graph[agent]) for agent in range(AGENTS)]
-        standings = [Standing(rows, len(self.neighbours[agent])) for agent, rows in enumerate(learning.rows)]
-        budget = budgeting(chosen, standings)
-        self.regulariser, self.plans = budget.regulariser, budget.plans
+        sizes = [AgentSize(rows, len(self.neighbours[agent])) for agent, rows in enumerate(learning.rows)]
+        found = world.calibrate(chosen, sizes)
+        self.regulariser, self.plans = found.regulariser, found.plans
         self.b1, self.b2 = np.zeros((2, ROUNDS, AGENTS, 8))
         self.bar, self.query = np.zeros((2, ROUNDS, AGENTS))
         redrawn = getattr(chosen.algorithm, "threshold_noise", "once") == "redrawn"

@@ -57,7 +57,7 @@ class Setting:
         rows = sum(len(y) for _, y in self.parts)
         self.noise = np.zeros((chosen.rounds, FEATURES))
         for agent, (_, y) in enumerate(self.parts):
-            plan = built.budgeting.plans[agent]
+            plan = built.calibration.plans[agent]
             share = len(y) / rows if spec.hub == "untrusted" else 1.0
             rng = Streams(5).generator("noise", agent)
             for t, found in enumerate(plan.rounds):
@@ -145,9 +145,9 @@ def test_an_untrusted_hub_costs_more_noise_and_fewer_bytes():
 def test_rows_that_are_lost_on_their_way_to_a_trusted_hub_take_no_part():
     built = world.build(scenario(**{"network.link.loss": 0.5}))
     arrived = sum(found.delivered for found in built.reporting.reports if found is not None)
-    assert built.standings[0].rows == built.learning.rows[0] + arrived < 1200
-    charge = dict(built.budgeting.plans[0].rounds[0].charge.parameters)
-    assert charge["rows"] == built.standings[0].rows
+    assert built.sizes[0].rows == built.learning.rows[0] + arrived < 1200
+    charge = dict(built.calibration.plans[0].rounds[0].charge.parameters)
+    assert charge["rows"] == built.sizes[0].rows
 
 
 def test_the_papers_noise_is_its_theorem_1_and_claims_about_its_target():
@@ -155,7 +155,7 @@ def test_the_papers_noise_is_its_theorem_1_and_claims_about_its_target():
     n, epsilon = 1200, 2.0
     alpha = np.log(1e3) / (0.5 * epsilon) + 1
     sigma = np.sqrt(alpha * ROUNDS / (2 * n**2 * epsilon * 0.5))
-    assert world.build(chosen).budgeting.plans[0].rounds[0].scale == pytest.approx(sigma)
+    assert world.build(chosen).calibration.plans[0].rounds[0].scale == pytest.approx(sigma)
     assert run(chosen).summary["privacy"]["claimed_epsilon"] == pytest.approx(2.0, rel=0.01)
 
 

@@ -3,30 +3,30 @@ import math
 import numpy as np
 import pytest
 
-from simnet import Scenario, run
+from simnet import Scenario, run, world
 from simnet.learning.losses import LOGISTIC
 from simnet.learning.objective import LocalObjective
-from simnet.methods.agent_size import Standing
 from simnet.methods.ipp_admm import IppAdmmPeer
+from simnet.methods.method import AgentSize
 from simnet.methods.peer import alone
-from simnet.methods.plans import budgeting
 from simnet.methods.pp_admm import Perturbation
 from simnet.privacy.problem import LocalProblem
-from simnet.privacy.proven import plan_ipp
 from simnet.record.events import PrivacySpent, SvtTested
+from tests.methods.plans import proven_ipp
 
 
 def peer(tested: str = "noise-free", **changes: object) -> tuple[IppAdmmPeer, LocalObjective]:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(500, 4)) / 4
     objective = LocalObjective(X, np.sign(X[:, 0] + 0.01), LOGISTIC, 0.1)
-    plan = plan_ipp(LocalProblem.of(500, 2, 0.5, 0.1), 4.0, 1e-4, 3, 10, 2.0, tested=tested)
+    problem = LocalProblem.of(500, 2, 0.5, 0.1)
+    plan = proven_ipp(problem, 4.0, 1e-4, 3, 10, 2.0, tested=tested, threshold=-math.inf)
     settings = {
         "degree": 2,
         "eta": 0.5,
         "tolerance": plan.tolerance,
         "perturbation": Perturbation(plan.sigma1, plan.sigma2, rng, plan.release),
-        "test": plan.test.begin(-math.inf, rng),
+        "test": plan.test.begin(rng),
         "opening": plan.opening,
         "clip": 2.0,
         "shared_noise": plan.test.shared_noise,
@@ -119,9 +119,10 @@ def test_the_sharper_bound_buys_less_noise_for_the_same_epsilon(name):
             "privacy": {"epsilon": 2.0},
         }
     )
-    standings = [Standing(1000, 3)]
+    sizes = [AgentSize(1000, 3)]
     wide, narrow = (
-        budgeting(scenario.with_(**{"privacy.bound": bound}), standings).plans[0] for bound in ("moments", "transport")
+        world.calibrate(scenario.with_(**{"privacy.bound": bound}), sizes).plans[0]
+        for bound in ("moments", "transport")
     )
     assert narrow.sigma1 < 0.99 * wide.sigma1
     summary = run(scenario.with_(**{"privacy.bound": "transport"})).summary

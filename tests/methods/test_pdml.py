@@ -60,7 +60,7 @@ def test_servers_do_what_the_plain_loop_does_with_the_reports_that_arrived(calib
         parts.append((np.asarray(part.X)[arrived], np.where(wrong, -part.y, part.y)[arrived]))
         tilts.append(uniform_in_ball(Streams(3).generator("objective", server), 0.5) / SERVERS)
         rng = Streams(3).generator("noise", server)
-        for t, plan in enumerate(built.budgeting.plans[server].rounds):
+        for t, plan in enumerate(built.calibration.plans[server].rounds):
             noise[t, server] = rng.normal(0, plan.scale, FEATURES)
     neighbours = [sorted(built.graph[server]) for server in range(SERVERS)]
     plain = straight_line.pdml(parts, neighbours, ROUNDS, 0.1, 0.02, 1.0, tilts, noise)
@@ -121,8 +121,8 @@ def test_labels_are_charged_before_the_first_round_and_models_in_each():
 def test_the_loss_of_the_primal_noise_grows_geometrically_as_the_noise_decays():
     """ρ_T = (Δ²/2V²) Σ ρ^−(t−1), Δ = 2L(e^ε+1)/((e^ε−1) m (a/n + 2βV)), up to the solver's tolerance."""
     built = world.build(scenario(**{"algorithm.primal_scale": 0.7, "algorithm.label_epsilon": 1.5}))
-    standing, plan = built.standings[0], built.budgeting.plans[0]
-    shift = 2 / math.tanh(0.75) / (standing.rows * (0.02 + 0.2 * standing.degree))
+    size, plan = built.sizes[0], built.calibration.plans[0]
+    shift = 2 / math.tanh(0.75) / (size.rows * (0.02 + 0.2 * size.degree))
     total = sum(shift**2 / (2 * round.scale**2) for round in plan.rounds)
     printed = shift**2 / (2 * 0.7**2) * sum(0.8**-t for t in range(ROUNDS))
     assert total == pytest.approx(printed, rel=1e-9)

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from simnet import Scenario, run, world
-from simnet.errors import ScenarioError
+from simnet.errors import BudgetError, ScenarioError
+from simnet.methods import METHODS
+from simnet.methods.method import AgentSize
+from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import account
 from simnet.record.events import PrivacySpent, ReleaseMade, SolveFinished
 from simnet.record.rounding import unpack
@@ -53,7 +56,7 @@ class Setting:
 
     def __init__(self, chosen: Scenario) -> None:
         built = world.build(chosen)
-        self.schedules = built.budgeting.plans
+        self.schedules = built.calibration.plans
         self.parts = [(np.asarray(part.X), part.y) for part in built.learning.parts]
         self.neighbours = [sorted(built.graph[agent]) for agent in range(AGENTS)]
         rounds = len(self.schedules[0].rounds)
@@ -124,7 +127,7 @@ def test_the_dual_step_changes_neither_the_noise_nor_its_price(calibration):
     """λ_i is computed from what was released, so the mechanism of a round does not contain it."""
     steps = {"algorithm.dual_step": 0.03, "algorithm.dual_growth": 1.02, "algorithm.agent_dual_step": [0.02] * AGENTS}
     plain = scenario("m-admm", **{"privacy.calibration": calibration})
-    assert world.build(plain.with_(**steps)).budgeting.plans == world.build(plain).budgeting.plans
+    assert world.build(plain.with_(**steps)).calibration.plans == world.build(plain).calibration.plans
 
 
 @pytest.mark.parametrize("differ", [False, True])
@@ -197,13 +200,13 @@ def test_the_claims_are_the_totals_of_the_papers_theorems():
         chosen = scenario(name, **{"algorithm.noise_rate": rate, "algorithm.penalty_growth": growth})
         built = world.build(chosen)
         worst = 0.0
-        for standing in built.standings:
+        for size in built.sizes:
             eta = 0.05 * growth ** np.arange(ROUNDS)
             if name == "m-admm":
-                total = np.sum((1.4 * 0.25 + rate) / (eta * standing.degree * standing.rows))
+                total = np.sum((1.4 * 0.25 + rate) / (eta * size.degree * size.rows))
             else:
-                bend = 1.4 * 0.25 / (1e-3 + 2 * eta[::2] * standing.degree)
-                total = np.sum(2 / standing.rows * (bend + rate))
+                bend = 1.4 * 0.25 / (1e-3 + 2 * eta[::2] * size.degree)
+                total = np.sum(2 / size.rows * (bend + rate))
             worst = max(worst, total)
         privacy = run(chosen).summary["privacy"]
         assert privacy["claimed_epsilon"] == pytest.approx(worst, rel=1e-9)
@@ -213,10 +216,10 @@ def test_the_claims_are_the_totals_of_the_papers_theorems():
 def test_noise_that_the_scenario_names_is_the_noise_that_is_drawn():
     for name, field in (("dvp", "noise_rate"), ("pvp", "noise_rate")):
         built = world.build(scenario(name, **{f"algorithm.{field}": 5.0, "algorithm.noise_growth": 1.5}))
-        assert [plan.scale for plan in built.budgeting.plans[0].rounds[:3]] == pytest.approx([5.0, 7.5, 11.25])
+        assert [plan.scale for plan in built.calibration.plans[0].rounds[:3]] == pytest.approx([5.0, 7.5, 11.25])
     built = world.build(scenario("r-admm", **{"algorithm.noise": "gaussian", "algorithm.sigma": 0.2}))
-    assert {plan.scale for plan in built.budgeting.plans[0].rounds} == {0.2}
-    assert built.budgeting.limit == math.inf
+    assert {plan.scale for plan in built.calibration.plans[0].rounds} == {0.2}
+    assert built.calibration.limit == math.inf
 
 
 @pytest.mark.parametrize("name", ["dvp", "m-admm", "r-admm", "pvp", "pp-admm", "ipp-admm"])
@@ -257,5 +260,11 @@ def test_the_papers_privacy_theorems_are_refused_where_they_say_nothing():
 
 def test_equal_schedules_are_calibrated_once_and_charges_add_up_to_the_plan():
     built = world.build(scenario("r-admm"))
-    totals = [account(schedule.charges, 1e-4).proven_epsilon for schedule in built.budgeting.plans]
+    totals = [account(schedule.charges, 1e-4).proven_epsilon for schedule in built.calibration.plans]
     assert totals == pytest.approx([2.0] * AGENTS, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["dvp", "m-admm"])
+def test_an_agent_without_neighbours_has_no_penalty_to_put_noise_into(name):
+    with pytest.raises(BudgetError, match="without neighbours"):
+        METHODS[name](name=name).calibrate(Privacy(), [AgentSize(100, 0)], 3)

@@ -10,8 +10,18 @@ import pytest
 
 from simnet import Scenario, world
 from simnet.methods import METHODS
-from simnet.methods.theory import rate, recycling_margins, theory
+from simnet.methods.m_admm import rate
+from simnet.methods.method import Finding, Setting
+from simnet.methods.r_admm import recycling_margins
+from simnet.world import World
 from tests.methods import straight_line
+
+
+def theory(built: World) -> list[Finding]:
+    chosen, features = built.scenario, built.learning.features
+    adjacency = nx.to_numpy_array(built.graph, nodelist=range(built.agents))
+    setting = Setting(chosen.privacy, chosen.rounds, built.sizes, built.calibration, adjacency, features)
+    return chosen.algorithm.theory(setting)
 
 
 def findings(name: str, **changes: object) -> dict[str, tuple[bool | None, float]]:
@@ -22,8 +32,7 @@ def findings(name: str, **changes: object) -> dict[str, tuple[bool | None, float
         "privacy": {"epsilon": 20.0},
     }
     built = world.build(Scenario.of(base).with_method(name).with_(**changes))
-    adjacency = nx.to_numpy_array(built.graph, nodelist=range(built.agents))
-    found = theory(built.scenario, built.standings, built.budgeting, adjacency, 6)
+    found = theory(built)
     return {finding.name: (finding.holds, finding.margin) for finding in found}
 
 
@@ -100,8 +109,7 @@ def test_a_gamma_that_the_advice_names_is_enough():
     built = world.build(
         Scenario.of(base | {"algorithm": {"name": "r-admm", "gamma": 0.0}, "data": {"source": "synthetic"}})
     )
-    adjacency = nx.to_numpy_array(built.graph)
-    told = [f.sentence for f in theory(built.scenario, built.standings, built.budgeting, adjacency, 20)]
+    told = [f.sentence for f in theory(built)]
     gamma = float(told[0].split("gamma = ")[1].split(" ")[0]) * 1.02
     after = findings("r-admm", **{"algorithm.gamma": gamma})
     assert all(holds for name, (holds, _) in after.items() if "condition" in name)
@@ -110,12 +118,11 @@ def test_a_gamma_that_the_advice_names_is_enough():
 def test_the_least_error_of_pp_admm_solves_its_own_quadratic_equation():
     content = {"algorithm": {"name": "pp-admm"}, "data": {"source": "synthetic", "features": 6}}
     built = world.build(Scenario.of(content | {"privacy": {"epsilon": 5.0}}))
-    adjacency = nx.to_numpy_array(built.graph)
-    found = theory(built.scenario, built.standings, built.budgeting, adjacency, 6)
+    found = theory(built)
     worst = max(math.log(2) - finding.margin for finding in found if "Theorem 4" in finding.name)
     log = math.log(20)
     reached = []
-    for plan in built.budgeting.plans:
+    for plan in built.calibration.plans:
         noise = plan.sigma2 * worst * math.sqrt(12 * log) + 2 * plan.sigma1**2 * 6 * log
         reached.append(worst**2 / 2 - plan.tolerance - noise)
     assert min(reached) == pytest.approx(0, abs=1e-12)

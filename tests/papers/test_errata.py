@@ -7,19 +7,23 @@ import math
 import numpy as np
 import pytest
 
-from simnet.privacy import curves, paper, zcdp
+from simnet.methods.dp_admm import paper_sigma
+from simnet.methods.pp_admm import PaperBudget
+from simnet.privacy import curves, zcdp
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.mechanisms import problem_parameters
+from simnet.privacy.objective_perturbation import PerturbationPlan
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SparseVector
+from tests.methods.plans import paper_ipp
 
 ROWS, DELTA = 7000, 1e-4
 
 
-def plan(epsilon: float = 1.0, sensitivity: str = "per-row") -> paper.PaperPlan:
-    budget = paper.budget(epsilon, DELTA, 15, test_share=0.1)
+def plan(epsilon: float = 1.0, sensitivity: str = "per-row") -> PerturbationPlan:
+    budget = PaperBudget.of(epsilon, DELTA, 15, test_share=0.1)
     problem = LocalProblem.of(ROWS, 2, 0.5, budget.regulariser_floor(ROWS))
-    return paper.plan_ipp(budget, problem, 30, 2.0, sensitivity=sensitivity)
+    return paper_ipp(budget, problem, 30, 2.0, sensitivity=sensitivity)
 
 
 def test_1_approximate_privacy_gives_no_finite_zcdp():
@@ -41,10 +45,10 @@ def test_2_the_printed_floor_of_the_regulariser_is_a_misprint():
     """With 2.8Nε_i1 instead of 2.8Nc1 the floor would not depend on ε."""
     printed = {}
     for epsilon in (0.5, 10.0):
-        budget = paper.budget(epsilon, DELTA, 30)
+        budget = PaperBudget.of(epsilon, DELTA, 30)
         printed[epsilon] = 2.8 * budget.epsilon1 / ((budget.epsilon1 - budget.epsilon3) * ROWS)
     assert printed[0.5] == pytest.approx(printed[10.0])
-    floors = [paper.budget(epsilon, DELTA, 30).regulariser_floor(ROWS) for epsilon in (0.5, 1.0, 10.0)]
+    floors = [PaperBudget.of(epsilon, DELTA, 30).regulariser_floor(ROWS) for epsilon in (0.5, 1.0, 10.0)]
     assert floors == sorted(floors, reverse=True)
     assert floors[1] == pytest.approx(0.0546, abs=2e-4)
 
@@ -84,7 +88,7 @@ def test_8_the_printed_conversion_overspends():
 
 
 def test_9_dp_admm_pays_for_removing_a_row_and_protects_replacing_one():
-    sigma = paper.dp_admm_sigma(1.0, 1e-3, 30, 35_000)
+    sigma = paper_sigma(1.0, 1e-3, 30, 35_000)
     charge = Charge.of("noisy-gradient", {"rows": 35_000, "gradient_bound": 1.0, "sigma": sigma}, "release", 30)
     spent = account([charge], 1e-3)
     assert spent.claimed_epsilon <= 1.0 + 1e-9

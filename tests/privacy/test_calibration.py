@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simnet.errors import BudgetError
-from simnet.privacy import curves, pld
-from simnet.privacy.calibration import calibrate, smallest_scale
+from simnet.privacy import curves
+from simnet.privacy.calibration import smallest_scale
 from simnet.privacy.curves import ORDERS
+from tests.privacy import pld
 
 
 @given(st.floats(0.01, 50.0), st.floats(1e-9, 1e9))
@@ -20,9 +21,13 @@ def test_the_smallest_scale_meets_the_target_and_a_smaller_one_does_not(target: 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_a_calibrated_gaussian_is_private_enough_by_its_exact_loss(epsilon: float) -> None:
-    sigma = calibrate(lambda s: 20 * curves.gaussian(ORDERS, 1.0, s), epsilon, 1e-5, "nothing")
+
+    def loss(sigma: float) -> float:
+        return curves.epsilon(20 * curves.gaussian(ORDERS, 1.0, sigma), 1e-5)
+
+    sigma = smallest_scale(loss, epsilon, "nothing")
     assert pld.gaussian_epsilon(1.0, sigma, 20, 1e-5) <= epsilon + 1e-3
-    assert curves.epsilon(20 * curves.gaussian(ORDERS, 1.0, sigma), 1e-5) == pytest.approx(epsilon, abs=1e-6)
+    assert loss(sigma) == pytest.approx(epsilon, abs=1e-6)
 
 
 def test_a_loss_that_no_noise_reduces_is_refused_by_name() -> None:

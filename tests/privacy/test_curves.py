@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from simnet.errors import BudgetError
-from simnet.privacy import curves, pld
+from simnet.privacy import curves
 from simnet.privacy.curves import ORDERS
+from tests.privacy import pld
 
 
 @pytest.mark.parametrize("sigma", [0.7, 5.0, 40.0])

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simnet.errors import BudgetError, LogError
-from simnet.privacy import curves, proven, zcdp
+from simnet.privacy import curves, zcdp
 from simnet.privacy.curves import ORDERS
 from simnet.privacy.ledger import Account, Charge, Ledger, account, claimed, network, parts
 from simnet.privacy.problem import LocalProblem
+from tests.methods.plans import proven_ipp, proven_pp
 
 DELTA = 1e-4
 PROBLEM = LocalProblem.of(7000, 2, 0.01, 1e-4)
@@ -34,20 +35,20 @@ def test_what_a_gaussian_release_costs_is_what_dp_accounting_says() -> None:
 
 
 def test_a_charge_survives_json() -> None:
-    plan = proven.plan_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
+    plan = proven_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
     for charge in (*plan.opening, plan.release):
         assert Charge.from_json(json.loads(json.dumps(charge.to_json()))) == charge
 
 
 def test_an_account_needs_nothing_but_the_charges_of_a_log() -> None:
-    plan = proven.plan_pp(PROBLEM, 0.5, DELTA, 30)
+    plan = proven_pp(PROBLEM, 0.5, DELTA, 30)
     log = [json.dumps(plan.release.to_json()) for _ in range(30)]
     read = account((Charge.from_json(json.loads(line)) for line in log), DELTA)
     assert read.proven_epsilon == plan.epsilon
 
 
 def test_a_test_pays_in_advance_and_its_releases_are_free_until_they_are_used_up() -> None:
-    plan = proven.plan_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
+    plan = proven_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
     before = account(plan.opening, DELTA)
     assert before.proven_epsilon == plan.epsilon
     for made in (1, 14, 15):
@@ -58,7 +59,7 @@ def test_a_test_pays_in_advance_and_its_releases_are_free_until_they_are_used_up
 
 
 def test_a_ledger_stops_before_it_goes_over() -> None:
-    plan = proven.plan_pp(PROBLEM, 0.5, DELTA, 30)
+    plan = proven_pp(PROBLEM, 0.5, DELTA, 30)
     ledger = Ledger(DELTA, 0.5)
     for _ in range(30):
         assert ledger.afford(plan.release)
@@ -134,7 +135,7 @@ def test_labels_and_rows_of_a_reported_data_set_have_separate_guarantees() -> No
 
 
 def test_parts_show_what_each_mechanism_costs_alone() -> None:
-    plan = proven.plan_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
+    plan = proven_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
     (test, once, test_epsilon), (release, often, release_epsilon) = parts(plan.opening, DELTA)
     assert (once, often) == (1, 15)
     assert "sparse vector" in test

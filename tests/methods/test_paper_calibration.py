@@ -7,21 +7,24 @@ import math
 import pytest
 
 from simnet.errors import BudgetError
-from simnet.privacy import paper, zcdp
+from simnet.methods.dp_admm import paper_sigma
+from simnet.methods.pp_admm import PaperBudget, plan_by_paper
+from simnet.privacy import zcdp
 from simnet.privacy.ledger import account
 from simnet.privacy.problem import LocalProblem
+from tests.methods.plans import paper_ipp
 
 DELTA = 1e-4
 ROWS = 7000
 
 
-def problem(budget: paper.PaperBudget, rows: int = ROWS, eta: float = 0.5) -> LocalProblem:
+def problem(budget: PaperBudget, rows: int = ROWS, eta: float = 0.5) -> LocalProblem:
     return LocalProblem.of(rows, 3, eta, budget.regulariser_floor(rows))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 10.0])
 def test_pp_admm_has_the_papers_numbers(epsilon: float) -> None:
-    budget = paper.budget(epsilon, DELTA, 30)
+    budget = PaperBudget.of(epsilon, DELTA, 30)
     rho = epsilon**2 / (4 * math.log(1e4))
     assert budget.rho_total == pytest.approx(rho)
     assert budget.rho1 == pytest.approx(0.999 * rho / 30)
@@ -31,7 +34,7 @@ def test_pp_admm_has_the_papers_numbers(epsilon: float) -> None:
     assert budget.epsilon3 == pytest.approx(0.99 * epsilon1)
     floor = 2.8 * 0.25 / (0.01 * epsilon1 * ROWS)
     assert budget.regulariser_floor(ROWS) == pytest.approx(floor)
-    plan = paper.plan_pp(budget, problem(budget))
+    plan = plan_by_paper(budget, problem(budget))
     assert plan.sigma1 == pytest.approx(2 * math.sqrt(2 * math.log(1.25e4)) / (ROWS * 0.99 * epsilon1))
     assert plan.sigma2 == pytest.approx(10**-3.5 / (math.sqrt(2 * budget.rho2) * (floor + 3.0)))
 
@@ -39,18 +42,18 @@ def test_pp_admm_has_the_papers_numbers(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 10.0])
 def test_the_claim_of_a_plan_is_the_budget_it_came_from(epsilon: float) -> None:
     """Read backwards from the noise alone, Theorem 1 gives ρ_total again, and so ε + ρ_total (erratum 8)."""
-    budget = paper.budget(epsilon, DELTA, 30)
-    plan = paper.plan_pp(budget, problem(budget))
+    budget = PaperBudget.of(epsilon, DELTA, 30)
+    plan = plan_by_paper(budget, problem(budget))
     claimed = account([plan.release] * 30, DELTA).claimed_epsilon
     assert claimed == pytest.approx(zcdp.epsilon_of(budget.rho_total, DELTA))
     assert claimed == plan.epsilon
 
 
 def test_ipp_admm_has_the_papers_test() -> None:
-    budget = paper.budget(1.0, DELTA, 15, test_share=0.1)
+    budget = PaperBudget.of(1.0, DELTA, 15, test_share=0.1)
     whole = math.sqrt(2 * 0.1 * budget.rho_total)
-    printed = paper.plan_ipp(budget, problem(budget), 30, 2.0, sensitivity="printed")
-    per_row = paper.plan_ipp(budget, problem(budget), 30, 2.0)
+    printed = paper_ipp(budget, problem(budget), 30, 2.0, sensitivity="printed")
+    per_row = paper_ipp(budget, problem(budget), 30, 2.0)
     assert printed.test is not None
     assert per_row.test is not None
     epsilon1 = whole / (1 + 30 ** (2 / 3))
@@ -59,7 +62,7 @@ def test_ipp_admm_has_the_papers_test() -> None:
     assert printed.test.threshold_scale == pytest.approx(2 * 15 * 2.0 / epsilon1)
     assert per_row.test.query_scale == pytest.approx(printed.test.query_scale / ROWS)
     assert per_row.test.threshold_scale == pytest.approx(printed.test.threshold_scale / ROWS)
-    once = paper.plan_ipp(budget, problem(budget), 30, 2.0, threshold_noise="once")
+    once = paper_ipp(budget, problem(budget), 30, 2.0, threshold_noise="once")
     assert once.test is not None
     assert once.test.threshold_scale == per_row.test.threshold_scale
     for plan in (printed, per_row, once):
@@ -69,8 +72,8 @@ def test_ipp_admm_has_the_papers_test() -> None:
 
 def test_what_the_paper_claims_for_ipp_admm_is_less_than_what_can_be_proven() -> None:
     """Every tested round costs an objective perturbation, every redrawn test counts, and the output costs 4ρ2."""
-    budget = paper.budget(1.0, DELTA, 15, test_share=0.1)
-    plan = paper.plan_ipp(budget, problem(budget), 30, 2.0, regularised=False)
+    budget = PaperBudget.of(1.0, DELTA, 15, test_share=0.1)
+    plan = paper_ipp(budget, problem(budget), 30, 2.0, regularised=False)
     spent = account(plan.opening, DELTA)
     assert spent.claimed_epsilon is not None
     assert spent.proven_epsilon is not None
@@ -78,33 +81,32 @@ def test_what_the_paper_claims_for_ipp_admm_is_less_than_what_can_be_proven() ->
 
 
 def test_nothing_is_proven_of_a_query_that_contains_the_regulariser() -> None:
-    budget = paper.budget(1.0, DELTA, 15, test_share=0.1)
-    plan = paper.plan_ipp(budget, problem(budget), 30, 2.0)
+    budget = PaperBudget.of(1.0, DELTA, 15, test_share=0.1)
+    plan = paper_ipp(budget, problem(budget), 30, 2.0)
     assert account(plan.opening, DELTA).proven_epsilon is None
 
 
 def test_the_agent_with_the_fewest_rows_decides_the_regulariser() -> None:
-    budget = paper.budget(1.0, DELTA, 30)
+    budget = PaperBudget.of(1.0, DELTA, 30)
     small, large = budget.regulariser_floor(1000), budget.regulariser_floor(9000)
     assert small == pytest.approx(9 * large)
-    shared = paper.plan_pp(budget, LocalProblem.of(9000, 3, 0.5, small))
+    shared = plan_by_paper(budget, LocalProblem.of(9000, 3, 0.5, small))
     assert shared.epsilon < zcdp.epsilon_of(budget.rho_total, DELTA)
     with pytest.raises(BudgetError, match="needs at least"):
-        paper.plan_pp(budget, LocalProblem.of(1000, 3, 0.5, large))
+        plan_by_paper(budget, LocalProblem.of(1000, 3, 0.5, large))
 
 
 def test_shares_must_be_shares() -> None:
     with pytest.raises(BudgetError, match="output_share = 0"):
-        paper.budget(1.0, DELTA, 30, output_share=0.0)
+        PaperBudget.of(1.0, DELTA, 30, output_share=0.0)
     with pytest.raises(BudgetError, match="objective_share = 1"):
-        paper.budget(1.0, DELTA, 30, objective_share=1.0)
-    budget = paper.budget(1.0, DELTA, 15)
-    with pytest.raises(BudgetError, match="test_share = 0"):
-        paper.plan_ipp(budget, problem(budget), 30, 2.0)
+        PaperBudget.of(1.0, DELTA, 30, objective_share=1.0)
+    with pytest.raises(BudgetError, match="test_share = 1"):
+        PaperBudget.of(1.0, DELTA, 15, test_share=1.0)
 
 
 def test_dp_admms_noise_claims_what_was_asked_of_it() -> None:
-    sigma = paper.dp_admm_sigma(1.0, 1e-3, 50, 20_000)
+    sigma = paper_sigma(1.0, 1e-3, 50, 20_000)
     rho = 50 * (1 / 20_000) ** 2 / (2 * sigma**2)
     alpha = math.log(1e3) / 0.5 + 1
     assert alpha * rho + math.log(1e3) / (alpha - 1) == pytest.approx(1.0)

@@ -1,4 +1,4 @@
-"""The other methods: their claims against the papers' formulas, their targets met, their curves against the text."""
+"""Noise by a schedule: targets met from below, claims against the papers' formulas, curves against the text."""
 
 from __future__ import annotations
 
@@ -9,17 +9,51 @@ import numpy as np
 import pytest
 
 from simnet.errors import BudgetError
-from simnet.privacy import baselines, curves, paper
+from simnet.methods.dp_admm import noisy_gradient, paper_sigma
+from simnet.methods.pdml import decaying_rounds, label_charge, with_flipped_labels
+from simnet.privacy import curves
 from simnet.privacy.curves import ORDERS
-from simnet.privacy.ledger import account
+from simnet.privacy.ledger import Basis, account
+from simnet.privacy.noise_schedule import (
+    DataRound,
+    GammaMechanism,
+    Noise,
+    RoundPlan,
+    calibrated,
+    objective_rounds,
+    primal_rounds,
+)
 from simnet.privacy.problem import LocalProblem
 
 DELTA = 1e-4
 PROBLEM = LocalProblem.of(7000, 3, 0.02, 1e-4)
 
 
-def m_admm_rounds() -> list[baselines.Round]:
-    return baselines.penalty_rounds(7000, 3, 0.02, 1e-4, 12, penalty_growth=1.05, noise_growth=1.02)
+def m_admm_rounds() -> list[DataRound]:
+    """η grows by 1.05 a round, α by 1.02, and w = 2η(t)V."""
+    return [
+        DataRound(LocalProblem.of(7000, 3, eta, 1e-4), 6.0 * eta, 1.02**t)
+        for t, eta in enumerate(0.02 * 1.05**t for t in range(12))
+    ]
+
+
+def linear_rounds(count: int, problem: LocalProblem = PROBLEM) -> list[DataRound]:
+    return [DataRound(problem)] * count
+
+
+def plan_objective(
+    rounds: list[DataRound], mechanism: GammaMechanism, noise: Noise, epsilon: float, basis: Basis = "proven"
+) -> list[RoundPlan]:
+    part = "the curvature part, log(1+κ) a round,"
+    return calibrated(
+        lambda scale: objective_rounds(rounds, mechanism, noise, scale), epsilon, DELTA, basis=basis, part=part
+    )
+
+
+def plan_primal(
+    rounds: list[DataRound], noise: Noise, epsilon: float, tolerance: float | None = None
+) -> list[RoundPlan]:
+    return calibrated(lambda scale: primal_rounds(rounds, noise, scale, tolerance), epsilon, DELTA, part="nothing")
 
 
 @pytest.mark.parametrize("noise", ["gamma", "gaussian"])
@@ -29,19 +63,19 @@ def test_every_method_meets_its_target_from_below(
     noise: Literal["gamma", "gaussian"], method: str, epsilon: float
 ) -> None:
     if method == "m-admm":
-        plans = baselines.plan_objective(m_admm_rounds(), "penalty-gamma", noise, epsilon, DELTA)
+        plans = plan_objective(m_admm_rounds(), "penalty-gamma", noise, epsilon)
     elif method == "r-admm":
-        rounds = baselines.linear_rounds(PROBLEM, 10)
-        plans = baselines.plan_objective(rounds, "linear-gamma", noise, epsilon, DELTA)
+        rounds = linear_rounds(10)
+        plans = plan_objective(rounds, "linear-gamma", noise, epsilon)
     else:
-        plans = baselines.plan_primal(baselines.linear_rounds(PROBLEM, 10), noise, epsilon, DELTA)
+        plans = plan_primal(linear_rounds(10), noise, epsilon)
     spent = account([plan.charge for plan in plans], DELTA).proven_epsilon
     assert spent is not None
     assert epsilon - 1e-4 <= spent <= epsilon
 
 
 def test_m_admms_noise_and_penalty_follow_their_schedules_and_its_loss_the_text() -> None:
-    plans = baselines.plan_objective(m_admm_rounds(), "penalty-gamma", "gamma", 3.0, DELTA)
+    plans = plan_objective(m_admm_rounds(), "penalty-gamma", "gamma", 3.0)
     total = np.zeros_like(ORDERS)
     claimed = 0.0
     for t, plan in enumerate(plans):
@@ -57,7 +91,7 @@ def test_m_admms_noise_and_penalty_follow_their_schedules_and_its_loss_the_text(
 
 
 def test_r_admms_loss_is_that_of_the_text() -> None:
-    plans = baselines.plan_objective(baselines.linear_rounds(PROBLEM, 10), "linear-gamma", "gamma", 1.0, DELTA)
+    plans = plan_objective(linear_rounds(10), "linear-gamma", "gamma", 1.0)
     alpha, mu = plans[0].scale, PROBLEM.curvature
     spent = account([plan.charge for plan in plans], DELTA)
     assert spent.claimed_epsilon == pytest.approx(10 * (2 / 7000) * (1.4 * 0.25 / mu + alpha))
@@ -67,22 +101,22 @@ def test_r_admms_loss_is_that_of_the_text() -> None:
 
 
 def test_a_target_can_be_met_in_the_papers_own_accounting() -> None:
-    plans = baselines.plan_objective(m_admm_rounds(), "penalty-gamma", "gamma", 3.0, DELTA, basis="claimed")
+    plans = plan_objective(m_admm_rounds(), "penalty-gamma", "gamma", 3.0, basis="claimed")
     spent = account([plan.charge for plan in plans], DELTA)
     assert spent.claimed_epsilon == pytest.approx(3.0, abs=1e-4)
     assert spent.claimed_epsilon <= 3.0
 
 
 def test_the_output_noise_of_gamma_rounds_is_negligible() -> None:
-    [plan] = baselines.plan_objective(baselines.linear_rounds(PROBLEM, 1), "linear-gamma", "gamma", 1.0, DELTA)
+    [plan] = plan_objective(linear_rounds(1), "linear-gamma", "gamma", 1.0)
     # The norm of n is d/α, of its effect on the model d/(αμ); the output noise has √d σ2.
     assert plan.output_sigma < 0.02 / (plan.scale * PROBLEM.curvature)
 
 
 def test_primal_noise_covers_the_solvers_tolerance() -> None:
-    rounds = baselines.linear_rounds(PROBLEM, 5)
+    rounds = linear_rounds(5)
     for tolerance in (0.0, 1e-3):
-        [plan, *_] = baselines.plan_primal(rounds, "gaussian", 1.0, DELTA, tolerance=tolerance)
+        [plan, *_] = plan_primal(rounds, "gaussian", 1.0, tolerance=tolerance)
         shift = (2 / 7000 + 2 * tolerance) / PROBLEM.curvature
         assert curves.epsilon(5 * curves.gaussian(ORDERS, shift, plan.scale), DELTA) == pytest.approx(1.0, abs=1e-4)
 
@@ -90,11 +124,11 @@ def test_primal_noise_covers_the_solvers_tolerance() -> None:
 def test_pdmls_primal_noise_loses_geometrically() -> None:
     """Erratum 10: ρ_T = (Δ²/2V²) Σ ρ^−(t−1) with Δ = 2L(e^ε+1)/((e^ε−1) m (a/n + 2βV))."""
     label, v, decay = 1.0, 0.05, 0.8
-    problem = baselines.pdml_problem(LocalProblem(500, 0.3), label)
-    plans = baselines.pdml_rounds(problem, v, decay, 10, tolerance=0.0)
+    problem = with_flipped_labels(LocalProblem(500, 0.3), label)
+    plans = decaying_rounds(problem, v, decay, 10, tolerance=0.0)
     delta_w = 2 * (math.e + 1) / ((math.e - 1) * 500 * 0.3)
     rho = delta_w**2 / (2 * v**2) * sum(decay**-t for t in range(10))
-    charges = [baselines.pdml_label_charge(label), *(plan.charge for plan in plans)]
+    charges = [label_charge(label), *(plan.charge for plan in plans)]
     spent = account(charges, DELTA)
     assert spent.proven_epsilon == pytest.approx(curves.epsilon(rho * ORDERS, DELTA))
     assert spent.label_epsilon == label
@@ -103,30 +137,28 @@ def test_pdmls_primal_noise_loses_geometrically() -> None:
 
 def test_dp_admm_pays_for_replacing_a_row() -> None:
     """Erratum 9: the paper's own σ, which claims ε, costs far more when a row is replaced."""
-    sigma = paper.dp_admm_sigma(1.0, 1e-3, 50, 20_000)
-    spent = account([baselines.gradient_round(20_000, 1.0, sigma).charge] * 50, 1e-3)
+    sigma = paper_sigma(1.0, 1e-3, 50, 20_000)
+    spent = account([noisy_gradient(20_000, 1.0, sigma).charge] * 50, 1e-3)
     assert spent.claimed_epsilon == pytest.approx(1.0, abs=1e-3)
     assert spent.proven_epsilon is not None
     assert spent.proven_epsilon > 1.6
-    plan = baselines.plan_gradient(20_000, 1.0, 50, 1.0, 1e-3)
+    plan, *_ = calibrated(lambda s: [noisy_gradient(20_000, 1.0, s)] * 50, 1.0, 1e-3, part="nothing")
     proven = account([plan.charge] * 50, 1e-3).proven_epsilon
     assert proven == pytest.approx(1.0, abs=1e-4)
     assert proven <= 1.0
 
 
 def test_a_target_that_no_noise_meets_is_refused() -> None:
-    tiny = baselines.linear_rounds(LocalProblem.of(10, 1, 0.01, 0.0), 30)
+    tiny = linear_rounds(30, LocalProblem.of(10, 1, 0.01, 0.0))
     with pytest.raises(BudgetError, match=r"the curvature part, log\(1\+κ\) a round, alone costs ε = "):
-        baselines.plan_objective(tiny, "linear-gamma", "gamma", 1.0, DELTA)
-    with pytest.raises(BudgetError, match="without neighbours"):
-        baselines.penalty_rounds(100, 0, 0.5, 0.1, 3)
+        plan_objective(tiny, "linear-gamma", "gamma", 1.0)
     with pytest.raises(BudgetError, match="curvature part"):
-        baselines.plan_objective(tiny, "linear-gamma", "gaussian", 1.0, DELTA)
+        plan_objective(tiny, "linear-gamma", "gaussian", 1.0)
 
 
 def test_pdmls_first_noise_can_be_chosen_for_a_target() -> None:
-    problem = baselines.pdml_problem(LocalProblem(500, 0.3), 1.0)
-    plans = baselines.plan_pdml(problem, 0.8, 10, 2.0, DELTA)
+    problem = with_flipped_labels(LocalProblem(500, 0.3), 1.0)
+    plans = calibrated(lambda scale: decaying_rounds(problem, scale, 0.8, 10), 2.0, DELTA, part="nothing")
     assert [plan.scale / plans[0].scale for plan in plans] == pytest.approx([0.8 ** (t / 2) for t in range(10)])
     spent = account([plan.charge for plan in plans], DELTA).proven_epsilon
     assert spent == pytest.approx(2.0, abs=1e-4)
@@ -134,8 +166,8 @@ def test_pdmls_first_noise_can_be_chosen_for_a_target() -> None:
 
 
 def test_noise_that_the_user_names_costs_what_it_costs() -> None:
-    rounds = baselines.linear_rounds(PROBLEM, 10)
-    met = baselines.plan_objective(rounds, "linear-gamma", "gamma", 1.0, DELTA)
-    assert baselines.objective_rounds(rounds, "linear-gamma", "gamma", 1.0 / met[0].scale) == met
-    primal = baselines.plan_primal(rounds, "gaussian", 1.0, DELTA)
-    assert baselines.primal_rounds(rounds, "gaussian", primal[0].scale) == primal
+    rounds = linear_rounds(10)
+    met = plan_objective(rounds, "linear-gamma", "gamma", 1.0)
+    assert objective_rounds(rounds, "linear-gamma", "gamma", 1.0 / met[0].scale) == met
+    primal = plan_primal(rounds, "gaussian", 1.0)
+    assert primal_rounds(rounds, "gaussian", primal[0].scale) == primal

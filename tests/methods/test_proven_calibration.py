@@ -8,11 +8,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simnet.errors import BudgetError
-from simnet.privacy import curves, proven
+from simnet.privacy import curves
 from simnet.privacy.curves import ORDERS
 from simnet.privacy.ledger import account
-from simnet.privacy.noise_plan import Plan
+from simnet.privacy.objective_perturbation import PerturbationPlan, default_tolerance
 from simnet.privacy.problem import LocalProblem
+from tests.methods.plans import proven_ipp, proven_pp
 
 DELTA = 1e-4
 ADULT = LocalProblem.of(7000, 2, 0.01, 1e-4)
@@ -30,7 +31,7 @@ problems = st.builds(
 )
 
 
-def arbiter(plan: Plan, delta: float) -> float:
+def arbiter(plan: PerturbationPlan, delta: float) -> float:
     """dp-accounting's answer over all orders, for curves summed here and not by the ledger."""
     from dp_accounting.rdp import compute_epsilon
 
@@ -59,7 +60,7 @@ def test_pp_admm_meets_its_target_from_below(
     problem: LocalProblem, epsilon: float, delta: float, releases: int, transport: bool
 ) -> None:
     try:
-        plan = proven.plan_pp(problem, epsilon, delta, releases, transport=transport)
+        plan = proven_pp(problem, epsilon, delta, releases, transport=transport)
     except BudgetError:
         assume(False)
         return
@@ -87,11 +88,11 @@ def test_ipp_admm_meets_its_target_from_below(
     cap: int,
     more: int,
     share: float,
-    tested: proven.TestedModel,
+    tested: str,
     transport: bool,
 ) -> None:
     try:
-        plan = proven.plan_ipp(
+        plan = proven_ipp(
             problem, epsilon, delta, cap, cap + more, 2.0, test_share=share, tested=tested, transport=transport
         )
     except BudgetError:
@@ -104,7 +105,7 @@ def test_ipp_admm_meets_its_target_from_below(
 
 
 def test_less_noise_would_be_too_little() -> None:
-    plan = proven.plan_pp(ADULT, 0.5, DELTA, 30)
+    plan = proven_pp(ADULT, 0.5, DELTA, 30)
     ratio = ADULT.gradient_shift / (plan.sigma1 * (1 - 1e-3))
     curve = 30 * (
         curves.objective(ORDERS, ratio, ADULT.kappa) + curves.output(ORDERS, plan.tolerance, 0.0401, plan.sigma2)
@@ -113,17 +114,17 @@ def test_less_noise_would_be_too_little() -> None:
 
 
 def test_the_default_tolerance_makes_the_output_noise_negligible() -> None:
-    plan = proven.plan_pp(ADULT, 0.5, DELTA, 30)
+    plan = proven_pp(ADULT, 0.5, DELTA, 30)
     assert plan.tolerance == pytest.approx(1e-3 / 7000)
     assert plan.sigma2 == pytest.approx(0.01 * plan.sigma1 / ADULT.curvature, rel=0.01)
     output = (2 * plan.tolerance / ADULT.curvature) ** 2 / plan.sigma2**2
     assert output / (output + (ADULT.gradient_shift / plan.sigma1) ** 2) == pytest.approx(0.01)
-    assert proven.default_tolerance(LocalProblem(10**9, 1.0)) == 1e-10
+    assert default_tolerance(LocalProblem(10**9, 1.0)) == 1e-10
 
 
 def test_the_test_has_the_sensitivity_of_what_it_looks_at() -> None:
-    free = proven.plan_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0)
-    shared = proven.plan_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0, tested="shared-noise")
+    free = proven_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0)
+    shared = proven_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0, tested="shared-noise")
     assert free.test is not None
     assert shared.test is not None
     beta = free.tolerance
@@ -140,14 +141,14 @@ def test_the_test_has_the_sensitivity_of_what_it_looks_at() -> None:
 
 
 def test_a_tenth_of_the_budget_for_the_test_costs_three_per_cent_more_noise() -> None:
-    without = proven.plan_pp(ADULT, 1.0, DELTA, 15, transport=True).sigma1
-    tested = proven.plan_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0, transport=True).sigma1
+    without = proven_pp(ADULT, 1.0, DELTA, 15, transport=True).sigma1
+    tested = proven_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0, transport=True).sigma1
     assert tested / without == pytest.approx(1.03, abs=0.005)
 
 
 def test_the_sharper_bound_needs_less_noise() -> None:
-    plain = proven.plan_pp(ADULT, 0.5, DELTA, 30)
-    sharp = proven.plan_pp(ADULT, 0.5, DELTA, 30, transport=True)
+    plain = proven_pp(ADULT, 0.5, DELTA, 30)
+    sharp = proven_pp(ADULT, 0.5, DELTA, 30, transport=True)
     assert plain.sigma1 == pytest.approx(0.01456, rel=1e-3)
     assert sharp.sigma1 == pytest.approx(0.01030, rel=1e-3)
 
@@ -155,16 +156,16 @@ def test_the_sharper_bound_needs_less_noise() -> None:
 def test_a_budget_below_the_curvature_part_is_refused_with_what_would_fit() -> None:
     small = LocalProblem.of(1000, 2, 0.01, 1e-4)
     with pytest.raises(BudgetError, match=r"30·log\(1\+κ\) and more .* 6 such rounds would fit"):
-        proven.plan_pp(small, 0.5, DELTA, 30)
-    proven.plan_pp(small, 0.5, DELTA, 6)
+        proven_pp(small, 0.5, DELTA, 30)
+    proven_pp(small, 0.5, DELTA, 6)
     with pytest.raises(BudgetError):
-        proven.plan_pp(small, 0.5, DELTA, 7)
-    proven.plan_pp(LocalProblem.of(2861, 2, 0.01, 1e-4), 0.5, DELTA, 30)
+        proven_pp(small, 0.5, DELTA, 7)
+    proven_pp(LocalProblem.of(2861, 2, 0.01, 1e-4), 0.5, DELTA, 30)
 
 
 def test_a_test_that_eats_the_budget_is_named() -> None:
     with pytest.raises(BudgetError, match=r"beside the test's 0\.0\d+ before any noise"):
-        proven.plan_ipp(LocalProblem.of(1000, 2, 0.01, 1e-4), 0.5, DELTA, 30, 30, 2.0)
+        proven_ipp(LocalProblem.of(1000, 2, 0.01, 1e-4), 0.5, DELTA, 30, 30, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +174,9 @@ def test_a_test_that_eats_the_budget_is_named() -> None:
 )
 def test_shares_must_be_shares(arguments: dict[str, float], complaint: str) -> None:
     with pytest.raises(BudgetError, match=complaint):
-        proven.plan_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0, **arguments)
+        proven_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0, **arguments)
 
 
 def test_a_target_must_be_positive() -> None:
     with pytest.raises(BudgetError, match="above 0"):
-        proven.plan_pp(ADULT, 0.0, DELTA, 30)
+        proven_pp(ADULT, 0.0, DELTA, 30)

@@ -1,0 +1,227 @@
+"""Gaussian objective perturbation: b1·θ in the objective, an approximate minimiser of it, and b2 on that.
+
+`fixed` prices noise that somebody names. `Target.plan` finds the least noise that meets (ε, δ) by proof: the curve of a
+plan is affine in d² = (2CL/(mσ1))² at every order, so the largest d has a closed form. Each order gives as much as the
+target leaves room for, and the best order wins.
+
+Defaults. `OUTPUT_SHARE`: 1 % of the Gaussian part goes to the approximate minimiser. `default_tolerance`: 1e-3·CL/m, so
+small that the noise σ2 is 1 % of σ1/μ, which is what the objective's noise does to the model; it costs a few more
+gradient steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from simnet.errors import BudgetError
+from simnet.privacy import curves
+from simnet.privacy.curves import ORDERS, Curve
+from simnet.privacy.ledger import BARE, Charge, account
+from simnet.privacy.mechanisms import mechanism, problem_parameters
+from simnet.privacy.noise_plan import BARE_TOLERANCE, Facts, NoisePlan
+from simnet.privacy.problem import LocalProblem
+from simnet.privacy.sparse_vector import SvtPlan
+
+OUTPUT_SHARE = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerturbationPlan(NoisePlan):
+    """Noise N(0, σ1² I) in the objective, a minimiser certified to `tolerance`, noise N(0, σ2² I) on it.
+
+    `opening` is charged before the first round, `release` before each release; `epsilon` is what `releases` of them
+    amount to, in the accounting that the plan was made for.
+    """
+
+    sigma1: float
+    sigma2: float
+    tolerance: float
+    releases: int
+    opening: tuple[Charge, ...]
+    release: Charge
+    epsilon: float
+    test: SvtPlan | None = None
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        return (*self.opening, *[self.release] * self.releases)
+
+    def amounts(self) -> Facts:
+        facts: Facts = {
+            "releases": self.releases,
+            "σ1 in the objective": self.sigma1,
+            "σ2 on the output": self.sigma2,
+            "β, gradient norm": self.tolerance,
+        }
+        if self.test is not None:
+            facts["test: ε1, ε2"] = f"{self.test.epsilon1:.4g}, {self.test.epsilon2:.4g}"
+            facts["test: noise of the threshold"] = self.test.threshold_scale
+            facts["test: noise of a query"] = self.test.query_scale
+        return facts
+
+    def halved(self) -> Self:
+        """The noise in the objective for a sensitivity of L/m, at the charges of that for 2L/m."""
+        return replace(self, sigma1=self.sigma1 / 2)
+
+
+def default_tolerance(problem: LocalProblem) -> float:
+    """β = 1e-3·CL/m, but not below what float64 certifies cheaply."""
+    return max(1e-3 * problem.weight * problem.lipschitz / problem.rows, 1e-10)
+
+
+def bare(releases: int, tolerance: float | None, test: SvtPlan | None = None) -> PerturbationPlan:
+    """No noise at all; a `test` is then a question without noise."""
+    return PerturbationPlan(
+        sigma1=0.0,
+        sigma2=0.0,
+        tolerance=BARE_TOLERANCE if tolerance is None else tolerance,
+        releases=releases,
+        opening=() if test is None else (Charge.of(BARE.mechanism, {}, "test", releases),),
+        release=BARE,
+        epsilon=math.inf,
+        test=test,
+    )
+
+
+def fixed(
+    problem: LocalProblem,
+    sigma1: float,
+    sigma2: float,
+    tolerance: float,
+    releases: int,
+    delta: float,
+    *,
+    transport: bool = False,
+    test: SvtPlan | None = None,
+    test_charge: Charge | None = None,
+    rounds: int = 0,
+) -> PerturbationPlan:
+    """σ1 in the objective, σ2 on the minimiser; with a `test`, at most `releases` of them in so many `rounds`."""
+    shared = test is not None and test.shared_noise
+    name = "selected-output" if shared else "perturbed-minimiser"
+    objective = problem_parameters(problem) | {"sigma": sigma1}
+    numbers = objective | {"tolerance": tolerance, "output_sigma": sigma2}
+    if problem.regulariser > 0.0:
+        numbers["regulariser"] = problem.regulariser
+    if transport:
+        objective["transport"] = 1.0
+        if not shared:
+            numbers["transport"] = 1.0
+    opening: tuple[Charge, ...] = ()
+    if test_charge is not None:
+        opening = (test_charge, Charge.of(name, numbers, "test", releases))
+        if shared:
+            opening = (*opening, Charge.of("tested-objective", objective, "test", rounds))
+    spent = account((*opening, Charge.of(name, numbers, "release", releases)), delta).proven_epsilon
+    return PerturbationPlan(
+        sigma1=sigma1,
+        sigma2=sigma2,
+        tolerance=tolerance,
+        releases=releases,
+        opening=opening,
+        release=Charge.of(name, numbers),
+        epsilon=math.inf if spent is None else spent,
+        test=test,
+    )
+
+
+class Target:
+    """(ε, δ) for one agent, to be met by proof, and how its noise is split.
+
+    `transport` prices objective perturbations by `curves.objective_transport` instead of `curves.objective`.
+    """
+
+    def __init__(
+        self,
+        problem: LocalProblem,
+        epsilon: float,
+        delta: float,
+        *,
+        tolerance: float | None = None,
+        output_share: float | None = None,
+        transport: bool = False,
+    ) -> None:
+        share = OUTPUT_SHARE if output_share is None else output_share
+        if not epsilon > 0.0:
+            raise BudgetError(f"epsilon = {epsilon}: it must be above 0")
+        if not 0.0 < share < 1.0:
+            raise BudgetError(f"output_share = {share}: a share lies strictly between 0 and 1")
+        self.problem = problem
+        self.epsilon = epsilon
+        self.delta = delta
+        self.tolerance = default_tolerance(problem) if tolerance is None else tolerance
+        self.output_ratio = share / (1.0 - share)
+        self.transport = transport
+
+    def plan(
+        self,
+        objectives: int,
+        releases: int,
+        test: SvtPlan | None = None,
+        test_charge: Charge | None = None,
+    ) -> PerturbationPlan:
+        """Noise for so many objective perturbations and releases, beside a test whose price is fixed."""
+        asked = np.zeros_like(ORDERS) if test_charge is None else _curve(test_charge)
+        constant, slope = self._objective(self.problem.kappa)
+        with np.errstate(invalid="ignore"):
+            room = (curves.allowance(self.epsilon, self.delta) - asked - objectives * constant) / (
+                objectives * slope + releases * self.output_ratio * 0.5 * ORDERS
+            )
+        square = float(np.nanmax(room))
+        if not square > 0.0:
+            raise BudgetError(self._complaint(objectives, asked))
+        # Rounding must not carry the sum over the target: nine digits of the noise are given away.
+        ratio = math.sqrt(square) * (1.0 - 1e-9)
+        plan = fixed(
+            self.problem,
+            self.problem.gradient_shift / ratio,
+            2.0 * self.tolerance / (self.problem.curvature * ratio * math.sqrt(self.output_ratio)),
+            self.tolerance,
+            releases,
+            self.delta,
+            transport=self.transport,
+            test=test,
+            test_charge=test_charge,
+            rounds=objectives,
+        )
+        if plan.epsilon > self.epsilon:
+            raise BudgetError(f"the plan for ε = {self.epsilon:g} came out at {plan.epsilon}: please report this")
+        return plan
+
+    def _objective(self, kappa: float) -> tuple[Curve, Curve]:
+        """The curve of one objective perturbation is constant + d²·slope; both infinite where the theorem ends."""
+        bound = curves.objective_transport if self.transport else curves.objective
+        constant = bound(ORDERS, 0.0, kappa)
+        with np.errstate(invalid="ignore"):
+            slope = bound(ORDERS, 1.0, kappa) - constant
+        return constant, np.where(np.isfinite(constant), slope, np.inf)
+
+    def _complaint(self, objectives: int, asked: Curve) -> str:
+        """Which part is too large, and what would fit."""
+        kappa = self.problem.kappa
+        head = f"ε = {self.epsilon:g} at δ = {self.delta:g} cannot be met by an agent with {self.problem.rows} rows: "
+        test = curves.epsilon(asked, self.delta)
+        if test >= self.epsilon:
+            return head + f"the test alone costs ε = {test:.3g}; a smaller test_share would fit"
+        allowed = curves.allowance(self.epsilon, self.delta) - asked
+        most = math.ceil(float(np.max(allowed / self._objective(kappa)[0]))) - 1
+        rows = self.problem.rows
+        while np.max(allowed - objectives * self._objective(kappa * self.problem.rows / rows)[0]) <= 0.0:
+            rows = math.ceil(rows * 1.1)
+        curvature = curves.epsilon(objectives * self._objective(kappa)[0], self.delta)
+        beside = f" beside the test's {test:.3g}" if test > 0.0 else ""
+        least = "" if self.transport else f"{objectives}·log(1+κ) and more with "
+        return head + (
+            f"the curvature part of {objectives} objective perturbations, {least}κ = {kappa:.3g}, "
+            f"costs ε = {curvature:.3g}{beside} before any noise is counted; "
+            f"{max(most, 0)} such rounds would fit, or about {rows} rows, or a larger eta or regulariser"
+        )
+
+
+def _curve(charge: Charge) -> Curve:
+    numbers = dict(charge.parameters)
+    return charge.times * mechanism(charge.mechanism, numbers).curve(ORDERS, numbers)
