@@ -6,7 +6,7 @@ the same delays and the same losses, and must agree on how many messages arrive.
 
     simnet            the engine, links and counters of every run; nobody listens to single messages
     simnet, log       the same with the full event log, sealed, on disk
-    simnet, payloads  counters only, and the receivers check and open the frames, each once a broadcast
+    simnet, payloads  counters only, and each receiver checks and opens its frames
     ns.py             a DistPacketGenerator, a Port and a Wire a directed edge (ns.py 0.4.3)
     ns.py, lean       the same without the generators: one process a node makes the packets of its edges
     SimPy             a `timeout` with a callback a message, and nothing else: no link, no queue, no order
@@ -26,7 +26,6 @@ import simpy
 
 from benchmarks.report import publish
 from simnet import Scenario, wiring
-from simnet.agent.neighbourhood import News
 from simnet.methods.peer import Parts
 from simnet.network import frame
 from simnet.network.latency import Uniform
@@ -36,8 +35,7 @@ from simnet.record.bus import Bus, Subscriber
 from simnet.record.log import LogWriter
 from simnet.record.metrics import Metrics
 from simnet.sim.engine import VirtualEngine
-from simnet.sim.flight import Carried
-from simnet.sim.sim_events import NEW_WORK, Moment
+from simnet.sim.sim_events import NEW_WORK
 from simnet.streams import Streams
 
 NODES, DEGREE = 100, 4
@@ -87,26 +85,18 @@ class Node:
     def __init__(self, agent: int) -> None:
         self.agent = agent
         self.inbox, self.down, self.done, self.gone, self.slowness = None, 0, False, False, 1.0
-        self.mail: list[News] = []
         self.heard = 0
 
-    def receive(self, cargo: Carried) -> None:
-        if cargo.parts is None:
-            assert frame.decode(cargo.raw).payload == PAYLOAD
-            cargo.parts = ()
+    def receive(self, received: frame.Frame, parts: Parts | None) -> None:
+        if parts is None:
+            assert frame.decode(received.raw).payload == PAYLOAD
         self.heard += 1
-
-    def look(self) -> None:
-        """Into the mail, as an agent does once a round."""
-        self.heard += len(self.mail)
-        self.mail.clear()
 
 
 async def sender(engine: VirtualEngine, node: Node, parts: Parts | None) -> None:
     for round in range(1, ROUNDS + 1):
         engine.send(node.agent, NEIGHBOURS[node.agent], round, frame.Kind.VALUE, PAYLOAD, parts)
-        await Moment(engine.env, round * EVERY, NEW_WORK)
-        node.look()
+        await engine.timer(round * EVERY, NEW_WORK)
     engine.retire()
 
 
@@ -116,15 +106,12 @@ def simnet(*subscribers: Subscriber, opens: bool = False) -> Measured:
     engine.emit(events.RunStarted(events.SCHEMA, "", False, SCENARIO.resolved(), sorted(GRAPH.edges), [1] * NODES, 1))
     nodes = [Node(node) for node in range(NODES)]
     for node in nodes:
-        engine.boxes[node.agent] = None if opens else node.mail
         engine.attach(node, sender(engine, node, None if opens else ()))
     began = process_time()
     engine.run()
     seconds = process_time() - began
     engine.emit(events.RunFinished([ROUNDS] * NODES, "", ""))
     counted = metrics.summary("", None)["communication"]
-    for node in nodes:
-        node.look()
     assert counted["messages"] == MESSAGES
     assert counted["delivered"] == sum(node.heard for node in nodes)
     assert counted["wire_bytes"] == SIZE * MESSAGES

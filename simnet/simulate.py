@@ -29,7 +29,7 @@ from simnet.record.metrics import Metrics
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.sim.faults import happenings, schedule
-from simnet.sim.gc_pause import resting
+from simnet.sim.gc_pause import gc_paused
 from simnet.streams import Streams
 from simnet.version import VERSION
 from simnet.world import World, build
@@ -143,7 +143,7 @@ def record(
     return metrics, writer.digest, wall
 
 
-@resting()
+@gc_paused()
 def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
     scenario, graph = built.scenario, built.graph

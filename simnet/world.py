@@ -19,7 +19,7 @@ from simnet.methods.method import AgentSize, Calibration
 from simnet.privacy.mechanisms import HUB
 from simnet.reporting import Reporting, report
 from simnet.scenario import Scenario
-from simnet.sim.gc_pause import resting
+from simnet.sim.gc_pause import gc_paused
 from simnet.streams import Streams
 from simnet.wiring import models
 
@@ -44,7 +44,7 @@ class World:
         return len(self.sizes)
 
 
-@resting()
+@gc_paused()
 def build(scenario: Scenario) -> World:
     """Load the data, draw the graph, calibrate the noise."""
     edges = graph(scenario)

@@ -3,29 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
-
-import msgspec
 
 from simnet.methods.peer import Known, Parts
 from simnet.network.codec import Partial
-
-
-class News(Protocol):
-    """A message from a neighbour about its round: a value, or None for a notice that there is none."""
-
-    @property
-    def sender(self) -> int: ...
-    @property
-    def round(self) -> int: ...
-    @property
-    def parts(self) -> Parts | None: ...
-
-
-class _Told(msgspec.Struct):
-    sender: int
-    round: int
-    parts: Parts | None
 
 
 class Neighbourhood:
@@ -38,8 +18,6 @@ class Neighbourhood:
 
     def __init__(self, peers: Sequence[int], initial: Parts, *, aligned: bool) -> None:
         self.peers = tuple(peers)
-        self.mail: list[News] = []
-        """What has come and not been looked at: it is opened when somebody asks, all at once."""
         self._aligned = aligned
         self._now = {peer: Known(peer, 0, initial) for peer in peers}
         self._ahead: dict[int, dict[int, Parts]] = {peer: {} for peer in peers} if aligned else {}
@@ -51,28 +29,18 @@ class Neighbourhood:
 
     def hear(self, peer: int, round: int, parts: Parts | None) -> None:
         """A message from `peer` about its `round`: a value, or None for a notice that there is none."""
-        self.mail.append(_Told(peer, round, parts))
-        self._open()
-
-    def _open(self) -> None:
-        """Look at the mail, in the order in which it came."""
-        heard, latest = self._heard, self._now
-        for news in self.mail:
-            peer, round, parts = news.sender, news.round, news.parts
-            if round > heard[peer]:
-                heard[peer] = round
-            if parts is None:
-                continue
-            if self._aligned and round > self._round:
-                self._ahead[peer][round] = parts
-            elif round > latest[peer].round:
-                self._take(peer, round, parts)
-        self.mail.clear()
+        if round > self._heard[peer]:
+            self._heard[peer] = round
+        if parts is None:
+            return
+        if self._aligned and round > self._round:
+            self._ahead[peer][round] = parts
+        elif round > self._now[peer].round:
+            self._take(peer, round, parts)
 
     def enter(self, round: int) -> None:
         """The agent begins `round`: values that waited for it come into force."""
         if self._aligned:
-            self._open()
             for peer, ahead in self._ahead.items():
                 if parts := ahead.pop(round, None):
                     self._take(peer, round, parts)
@@ -80,21 +48,16 @@ class Neighbourhood:
 
     def missing(self, round: int) -> int:
         """How many neighbours have not been heard of since before `round`."""
-        if self.mail:
-            self._open()
         return sum(heard < round for heard in self._heard.values())
 
     def of(self, peer: int) -> Known:
         """What is known of one neighbour, to be retold."""
-        self._open()
         last = self._now[peer]
         return Known(peer, last.round, self.retell(last))
 
     @property
     def known(self) -> list[Known]:
         """What is known now, neighbour by neighbour."""
-        if self.mail:
-            self._open()
         return list(self._now.values())
 
     def read(self) -> list[Known]:

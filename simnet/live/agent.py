@@ -20,7 +20,7 @@ from simnet.live.live_port import Carrier, Clock, LivePort, Numbering, RepeatedR
 from simnet.live.placement import Placement, Supervisor
 from simnet.live.recovery import JournalMemory, Past, recover
 from simnet.live.shim import Direct, Shim, round_of
-from simnet.network.wire import Passage
+from simnet.network.link import Passage
 from simnet.privacy.ledger import Charge
 from simnet.record import events
 from simnet.simulate import peers_of

@@ -25,8 +25,8 @@ from simnet.agent.port import ages
 from simnet.errors import FrameError, LiveError
 from simnet.methods.peer import Known, Parts, Peer, Proposal, alone
 from simnet.network import frame
+from simnet.network.link import Passage
 from simnet.network.payload import Writer
-from simnet.network.wire import Passage
 from simnet.record import events
 from simnet.vectors import Vector
 
@@ -219,7 +219,7 @@ class LivePort:
             counted = passages[peer].packets > 0
             size = (len(payload), passages[peer].wire_bytes or len(frames[peer])) if counted else (0, 0)
             number = self._number(self.agent, peer, round)
-            sent = events.MessageSent(self.agent, round, peer, number, kind.label, *size)  # type: ignore[arg-type]
+            sent = events.MessageSent(self.agent, round, peer, number, kind.label, *size)
             self._memory.event(now, sent)
         self._memory.sending(round, frames)
         self._carrier.launch(round, frames, passages)

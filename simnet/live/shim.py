@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 from itertools import groupby
 
+from msgspec.structs import replace
+
 from simnet.live.live_port import Clock, Numbering
 from simnet.network.frame import HEADER_BYTES, decode
-from simnet.network.link import Link
-from simnet.network.wire import Passage
+from simnet.network.link import Link, Passage
 from simnet.record import events
 
 Note = Callable[[events.Event], None]
@@ -76,12 +77,12 @@ class Shim:
 
     def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
         if not self._shared_medium:
-            return {peer: self._links[peer].offer(now, size) for peer, size in sizes.items()}
-        # One transmission that every peer hears with its own luck; its bytes are counted with the first message.
-        first = next(iter(sizes))
-        departure = self._links[first].transmitter.admit(now, sizes[first])
-        passages = {peer: self._links[peer].carry(*departure) for peer in sizes}
-        return {peer: passage if peer == first else passage._replace(packets=0) for peer, passage in passages.items()}
+            return {peer: self._links[peer].send(now, size) for peer, size in sizes.items()}
+        # One transmission that every peer hears over its own wire; its bytes are counted with the first message.
+        first, size = next(iter(sizes.items()))
+        departure = self._links[first].transmitter.admit(now, size)
+        passages = {peer: self._links[peer].send(now, size, departure) for peer in sizes}
+        return {peer: passage if peer == first else replace(passage, packets=0) for peer, passage in passages.items()}
 
     def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
         for peer, raw in frames.items():
@@ -134,4 +135,4 @@ def round_of(raw: bytes) -> int:
 
 
 def _at_once(now: float, size: int) -> Passage:
-    return Passage("delivered", now, now, now, 1, size, False, ())
+    return Passage("delivered", now, now, now, 1, size)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from struct import Struct
+from typing import Literal
 from zlib import crc32
 
 import msgspec
@@ -45,12 +46,19 @@ class Kind(IntEnum):
     REPLY = 5
 
     @property
-    def label(self) -> str:
+    def label(self) -> Label:
         """The kind as the event log writes it."""
         return _LABELS[self]
 
 
-_LABELS = {kind: kind.name.lower() for kind in Kind}
+Label = Literal["value", "notice", "ack", "request", "reply"]
+_LABELS: dict[Kind, Label] = {
+    Kind.VALUE: "value",
+    Kind.NOTICE: "notice",
+    Kind.ACK: "ack",
+    Kind.REQUEST: "request",
+    Kind.REPLY: "reply",
+}
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -61,6 +69,16 @@ class Frame(msgspec.Struct, frozen=True):
     round: int
     codec: int
     payload: bytes
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has, header included."""
+        return HEADER_BYTES + len(self.payload)
+
+    @property
+    def raw(self) -> bytes:
+        """Its bytes."""
+        return encode(self.kind, sender=self.sender, round=self.round, codec=self.codec, payload=self.payload)
 
 
 def encode(kind: Kind, *, sender: int, round: int, codec: int = 0, payload: bytes = b"") -> bytes:

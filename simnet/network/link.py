@@ -1,26 +1,65 @@
-"""One direction between two agents: a transmitter and a wire behind it."""
+"""One direction between two agents: a transmitter, and a wire behind it.
+
+A link is a pure function of (now, size) and of what was sent before: it schedules nothing and knows no clock. So what
+becomes of a message is known when it is sent.
+
+Of every stream that a link uses, each message takes exactly one row whatever its fate, also a message that the
+transmitter refused. So the k-th message of a link meets the same delay and the same loss in all runs of a seed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
+from math import inf
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from simnet.network.draws import MIXED, one_by_one, uniform
 from simnet.network.fates import Luck
+from simnet.network.loss import Sampler
 from simnet.network.model import LinkModel
-from simnet.network.transmitter import Transmitter
-from simnet.network.wire import Passage, Wire
+from simnet.network.transmitter import Departure, Transmitter
 from simnet.streams import Streams
 
+Fate = Literal["delivered", "lost", "overflowed"]
 
-class Link(Wire):
-    """A wire with its transmitter, which it may share with others (the uplink of an agent), as it may its luck.
 
-    A pure function of (now, size) and of what was sent before: it schedules nothing and knows no clock. `name` is
-    "sender>receiver" and names the streams.
+class Passage(msgspec.Struct, frozen=True, gc=False):
+    """What becomes of one message; a time is infinite if the thing never happens."""
+
+    fate: Fate
+    starts: float
+    """the first bit leaves the sender"""
+    departs: float
+    """the last bit leaves the sender"""
+    arrives: float
+    """the last bit reaches the receiver"""
+    packets: int
+    """into how many the message is cut; 0 if it shares the transmission of another one"""
+    wire_bytes: int
+    """what the line carries, overhead included; 0 if the queue refused the message"""
+    corrupted: bool = False
+    """it arrives, and its checksum fails"""
+    copies: tuple[float, ...] = ()
+    """when further copies of it arrive"""
+
+
+class Link:
+    """A transmitter, which it may share with others (the uplink of an agent), and the wire that it sends through.
+
+    `name` is "sender>receiver" and names the streams. A copy of a message arrives with a delay of its own, not before
+    the first, and outside the order: it delays nobody.
 
     >>> link = Link(LinkModel(bandwidth=8000.0), Streams(1), "0>1")
-    >>> link.offer(0.0, 500).arrives, link.offer(0.1, 500).arrives
+    >>> link.send(0.0, 500).arrives, link.send(0.1, 500).arrives
     (0.5, 1.0)
     """
 
-    __slots__ = ("_simple", "transmitter")
+    __slots__ = ("_delays", "_flaws", "_latest", "_lost", "_ordered", "transmitter")
 
     def __init__(
         self,
@@ -31,35 +70,63 @@ class Link(Wire):
         luck: Luck | None = None,
     ) -> None:
         self.transmitter = transmitter or Transmitter(model, streams, name)
-        super().__init__(model, streams, name, single=self.transmitter.single, luck=luck)
-        self._simple = self.simple and self.transmitter.simple
-
-    def offer(self, now: float, size: int) -> Passage:
-        """Send a message of `size` bytes; `now` never goes back from one call to the next."""
-        return self.carry(*self.transmitter.admit(now, size))
-
-    def send(self, now: float, size: int) -> tuple[bool, float, int, Passage | None]:
-        """The same in short, at half the price: whether it is lost, when it arrives or has left, bytes on the wire.
-
-        A message of which there is more to tell comes with its passage.
-        """
-        line = self.transmitter
-        if not self._simple or line.busy_until > now:
-            starts, departs, packets, total = line.admit(now, size)
-            passage = self.carry(starts, departs, packets, total)
-            return passage.fate == "lost", passage.arrives, passage.wire_bytes, passage
-        # One packet on an idle line, which is what most messages are: `admit` and `carry` without a call.
-        total = size + line.overhead
-        if line.bandwidth is None:
-            departs = now
+        latency = model.latency
+        self._lost: Sampler | None = None
+        luck = luck or Luck.on(model, streams) if self.transmitter.single else None
+        if luck is not None:
+            self._delays: Iterator[float] = luck.of(name)
         else:
-            line.busy_until = departs = now + total * 8.0 / line.bandwidth
+            self._lost = model.loss.sampler(streams, name)
+            self._delays = (
+                one_by_one(streams, "latency", name, latency.draw)
+                if latency.constant is None
+                else repeat(latency.constant)
+            )
+        self._flaws = _Flaws(model, streams, name) if model.duplication or model.corruption else None
+        self._ordered = model.order == "fifo"
+        self._latest = -inf
+
+    def send(self, now: float, size: int, departure: Departure | None = None) -> Passage:
+        """Send a message of `size` bytes; `now` never goes back from one call to the next.
+
+        `departure` is what the transmitter has said of it already: a shared medium has one transmission for all.
+        """
+        starts, departs, packets, wire_bytes = departure or self.transmitter.admit(now, size)
         arrives = departs + next(self._delays)
-        if arrives != arrives:  # NaN: it is lost
-            return True, departs, total, None
+        lost = arrives != arrives if self._lost is None else self._lost(packets)
+        flaws = None if self._flaws is None else self._flaws.draw(packets)
+        if starts == inf:
+            return Passage("overflowed", inf, inf, inf, packets, 0)
+        if lost:
+            return Passage("lost", starts, departs, inf, packets, wire_bytes)
         if self._ordered:
             if arrives < self._latest:
                 arrives = self._latest
             else:
                 self._latest = arrives
-        return False, arrives, total, None
+        if flaws is None:
+            return Passage("delivered", starts, departs, arrives, packets, wire_bytes)
+        corrupted, copy_delay = flaws
+        copies = () if copy_delay == inf else (max(arrives, departs + copy_delay),)
+        return Passage("delivered", starts, departs, arrives, packets, wire_bytes, corrupted, copies)
+
+
+class _Flaws:
+    """Corruption and duplication on one wire; few have them."""
+
+    __slots__ = ("_corruption", "_duplication", "_spoils", "_twins")
+
+    def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
+        def twin(rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
+            return np.column_stack((uniform(rng, n), model.latency.draw(rng, n))).ravel()
+
+        self._corruption = model.corruption
+        self._duplication = model.duplication
+        self._spoils = one_by_one(streams, "corruption", name, uniform)
+        self._twins = one_by_one(streams, "duplication", name, twin, MIXED)
+
+    def draw(self, packets: int) -> tuple[bool, float]:
+        """Whether a packet of the message is spoilt, and the delay of its copy (infinite: there is none)."""
+        corrupted = next(self._spoils) < 1 - (1 - self._corruption) ** packets
+        twin, delay = next(self._twins), next(self._twins)
+        return corrupted, delay if twin < self._duplication else inf

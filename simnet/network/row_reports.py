@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.network.frame import HEADER_BYTES
-from simnet.network.link import Link
+from simnet.network.link import Link, Passage
 from simnet.network.model import LinkModel
-from simnet.network.wire import Passage
 from simnet.streams import Streams
 
 
@@ -45,7 +44,7 @@ def from_users(model: LinkModel, streams: Streams, server: int, users: int, feat
     packets = line.transmitter.packets(size)
     total = size + packets * model.overhead
     departs = 0.0 if model.bandwidth is None else total * 8.0 / model.bandwidth
-    return _summed((line.carry(0.0, departs, packets, total) for _ in range(users)), users, features)
+    return _summed((line.send(0.0, size, (0.0, departs, packets, total)) for _ in range(users)), users, features)
 
 
 def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int, features: int) -> Reports:
@@ -56,7 +55,7 @@ def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int,
     def passages() -> Iterable[Passage]:
         now = 0.0
         for _ in range(rows):
-            passage = line.offer(now, size)
+            passage = line.send(now, size)
             now = passage.departs
             yield passage
 

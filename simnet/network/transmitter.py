@@ -23,34 +23,34 @@ class Transmitter:
 
     __slots__ = (
         "_backlog",
+        "_bandwidth",
         "_bounded",
+        "_busy_until",
         "_by_bytes",
         "_limit",
         "_mtu",
+        "_overhead",
+        "_plain",
         "_red",
         "_waiting",
-        "bandwidth",
-        "busy_until",
-        "overhead",
-        "simple",
     )
 
     def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
         queue = model.queue or Queue()
-        self.bandwidth = model.bandwidth
+        self._bandwidth = inf if model.bandwidth is None else model.bandwidth
         self._mtu = model.mtu
-        self.overhead = model.overhead
+        self._overhead = model.overhead
         self._limit = inf if queue.limit is None else queue.limit
         self._by_bytes = queue.unit == "bytes"
         self._red = None if queue.red is None else RedState(queue.red, streams, name)
-        self._bounded = queue.limit is not None or queue.red is not None
-        self.simple = model.mtu is None and queue.red is None
-        """A message is one packet, and an idle line takes it."""
+        self._bounded = model.bandwidth is not None and (queue.limit is not None or queue.red is not None)
+        self._plain = model.mtu is None and not (self._bounded and queue.red)
+        """Messages are single packets, and an idle line takes any."""
         # (start, weight) of each packet that waits. Made when one first waits: an empty deque holds 760 bytes, and a
         # large network has a million lines.
         self._waiting: deque[tuple[float, int]] | None = None
         self._backlog = 0
-        self.busy_until = -inf
+        self._busy_until = -inf
 
     @property
     def single(self) -> bool:
@@ -59,48 +59,57 @@ class Transmitter:
 
     def packets(self, size: int) -> int:
         """How many packets a message of `size` bytes makes."""
-        return 1 if self._mtu is None else max(1, ceil(size / (self._mtu - self.overhead)))
+        return 1 if self._mtu is None else max(1, ceil(size / (self._mtu - self._overhead)))
 
     def passes(self, size: int) -> bool:
         """Whether a message of `size` bytes gets through when nothing is in its way."""
         packets = self.packets(size)
-        total = size + packets * self.overhead
-        return self.bandwidth is None or self._load(total, packets, idle=True) <= self._limit
+        total = size + packets * self._overhead
+        return not self._bounded or self._load(total, packets, idle=True) <= self._limit
 
     def admit(self, now: float, size: int) -> Departure:
         """Send a message of `size` bytes, or refuse it; `now` never goes back from one call to the next."""
-        packets = 1 if self._mtu is None else self.packets(size)
-        total = size + packets * self.overhead
-        bandwidth = self.bandwidth
-        if bandwidth is None:
-            return now, now, packets, total
-        service = total * 8.0 / bandwidth
-        busy_until = self.busy_until
-        idle = busy_until <= now
-        starts = now if idle else busy_until
+        if self._plain and self._busy_until <= now:
+            # One packet on an idle line does not wait, so no queue refuses it: this is what most messages meet.
+            total = size + self._overhead
+            self._busy_until = departs = now + total * 8.0 / self._bandwidth
+            return now, departs, 1, total
+        packets = self.packets(size)
+        total = size + packets * self._overhead
+        service = total * 8.0 / self._bandwidth
+        idle = self._busy_until <= now
+        starts = now if idle else self._busy_until
         if self._bounded:
-            waiting = self._waiting
-            while waiting and waiting[0][0] <= now:
-                self._backlog -= waiting.popleft()[1]
-            # A call for each message would cost as much as all the rest of the queue.
-            whole = total if self._by_bytes else 1
-            load = self._load(total, packets, idle) if packets > 1 else 0 if idle else whole
-            refused = self._backlog + load > self._limit
-            if self._red is not None:
-                # Asked also when the limit refuses: a message takes one number of the stream whatever its fate.
-                refused |= self._red.drops(self._backlog, (now - busy_until) / service if idle and service else 0.0)
-            if refused:
+            load = self._load(total, packets, idle)
+            if self._refuses(now, load, service):
                 return inf, inf, packets, total
-            if load:
-                if waiting is None:
-                    waiting = self._waiting = deque()
-                self._backlog += load
-                if packets > 1:
-                    waiting.extend(self._train(starts, total, packets, idle))
-                else:
-                    waiting.append((starts, load))
-        self.busy_until = departs = starts + service
+            self._queue(starts, load, total, packets, idle)
+        self._busy_until = departs = starts + service
         return starts, departs, packets, total
+
+    def _refuses(self, now: float, load: int, service: float) -> bool:
+        """Whether there is no room for a message of which so much has to wait."""
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= now:
+            self._backlog -= waiting.popleft()[1]
+        refused = self._backlog + load > self._limit
+        if self._red is not None:
+            # Asked also when the limit refuses: a message takes one number of the stream whatever its fate.
+            vacant = max(0.0, now - self._busy_until) / service if service else 0.0
+            refused |= self._red.drops(self._backlog, vacant)
+        return refused
+
+    def _queue(self, starts: float, load: int, total: int, packets: int, idle: bool) -> None:
+        """Let those packets of a message wait that have to."""
+        if not load:
+            return
+        if self._waiting is None:
+            self._waiting = deque()
+        self._backlog += load
+        if packets > 1:
+            self._waiting.extend(self._train(starts, total, packets, idle))
+        else:
+            self._waiting.append((starts, load))
 
     def _load(self, total: int, packets: int, idle: bool) -> int:
         """How much of a message has to wait: all of it, or all but the first packet on an idle line."""
@@ -111,7 +120,6 @@ class Transmitter:
     def _train(self, starts: float, total: int, packets: int, idle: bool) -> Iterator[tuple[float, int]]:
         """Start and weight of those packets of a message that have to wait."""
         assert self._mtu is not None
-        assert self.bandwidth is not None
         for number in range(1 if idle else 0, packets):
             before = number * self._mtu
-            yield starts + before * 8.0 / self.bandwidth, min(self._mtu, total - before) if self._by_bytes else 1
+            yield starts + before * 8.0 / self._bandwidth, min(self._mtu, total - before) if self._by_bytes else 1

@@ -1,138 +1,139 @@
 """The event stream: numbers and times what happens, and tells everyone who listens.
 
-The bus is the only way out of an engine. Every metric is a subscriber, and the same subscriber fed from a saved log
-gives the same numbers. A subscriber that has an attribute `kinds` hears only events of these types.
+The bus is the only way out of an engine, and it alone numbers events. Every metric is a subscriber, and the same
+subscriber fed from a saved log gives the same numbers. A subscriber that has an attribute `kinds` hears only events of
+these types.
 
-Most of what happens is that a message is sent, arrives and is used, and most subscribers only count or copy that. One
-that only counts has an attribute `tally`: what it would count is counted there, and nothing is told. One that can do
-without a record of each message is a `Follower`: it is told the bare fields. Records are made for the others.
+Most of what happens is that a message is sent, arrives or is lost, and that a value is used. These four have methods of
+their own, because most subscribers only count them. A subscriber that has an attribute `counters` is such a one: the
+bus adds to its counters and tells it nothing. A record is made only if somebody else listens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Literal, Protocol, TypeGuard
 
-from simnet.record.counters import Tally
+from simnet.record.counters import Counters
 from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
 
+Carries = Literal["value", "notice", "ack", "request", "reply"]
+"""What a frame is for."""
 Subscriber = Callable[[int, float, Event], None]
 """Called with an event's number, its time to the nanosecond, and its record."""
 
 
-@runtime_checkable
-class Follower(Protocol):
-    """A subscriber that takes these three kinds field by field; times are as the engine has them, not rounded."""
+class Frame(Protocol):
+    """What the record tells of a frame."""
 
-    def __call__(self, seq: int, t: float, event: Event) -> None:
-        """Every other kind."""
-        ...
+    @property
+    def sender(self) -> int: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def payload(self) -> bytes: ...
 
-    def sent(
-        self,
-        seq: int,
-        now: float,
-        agent: int,
-        round: int,
-        peer: int,
-        message: int,
-        carries: str,
-        payload_bytes: int,
-        wire_bytes: int,
-    ) -> None:
-        """A `MessageSent`."""
-        ...
 
-    def delivered(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        """A `MessageDelivered`."""
-        ...
+class Message(Protocol):
+    """What the record tells of a frame on its way to one receiver."""
 
-    def lost(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        """A `MessageLost` that did not arrive."""
-        ...
+    @property
+    def frame(self) -> Frame: ...
+    @property
+    def peer(self) -> int: ...
+    @property
+    def number(self) -> int: ...
 
 
 class Bus:
-    """Hands each event, with its sequence number and time, to all who listen to its kind, in order.
-
-    An engine takes the next number, `seq`, for a message itself and calls everybody in `on_sent`, `on_delivered` or
-    `on_lost`: one entry a follower, and one that makes the records for all others. It counts the message in `tallies`.
-    """
+    """Hands each event, with its number and time, to all who listen to its kind, in order."""
 
     def __init__(self, *subscribers: Subscriber) -> None:
         self._listeners = {kind: tuple(_listeners(kind, subscribers)) for kind in EVENTS.values()}
-        self.tallies = tuple(each.tally for each in subscribers if _counts(each))
-        self.on_sent = tuple(each.sent for each in self._followers(MessageSent))
-        self.on_delivered = tuple(each.delivered for each in self._followers(MessageDelivered))
-        self.on_lost = tuple(each.lost for each in self._followers(MessageLost))
-        self._on_used = tuple(each for each in self._listeners[ValueUsed] if not _counts(each))
+        self._counters = tuple(each.counters for each in subscribers if _counts(each))
+        self._on_sent, self._on_delivered, self._on_lost, self._on_used = (
+            tuple(each for each in self._listeners[kind] if not _counts(each))
+            for kind in (MessageSent, MessageDelivered, MessageLost, ValueUsed)
+        )
         self._now = self._t = 0.0
-        self.seq = 0
+        self._events = 0
 
-    def _followers(self, kind: type[Event]) -> list[Follower]:
-        listeners = [each for each in self._listeners[kind] if not _counts(each)]
-        followers = [each for each in listeners if isinstance(each, Follower)]
-        others = tuple(each for each in listeners if not isinstance(each, Follower))
-        return [*followers, _Records(others)] if others else followers
+    @property
+    def events(self) -> int:
+        """How many there have been: the number of the last one."""
+        return self._events
+
+    def emit(self, now: float, event: Event) -> None:
+        """Publish an event of any kind."""
+        self._events += 1
+        self._tell(self._listeners[type(event)], self._events, now, event)
+
+    def sent(self, now: float, carries: Carries, messages: Sequence[Message], wire_bytes: Sequence[int]) -> None:
+        """Publish a `MessageSent` for each message of one frame.
+
+        `wire_bytes` are those of each; 0 for a message that shares the transmission of the one before.
+        """
+        if not messages:
+            return
+        first = self._events + 1
+        self._events += len(messages)
+        frame = messages[0].frame
+        payload = len(frame.payload)
+        for counters in self._counters:
+            transmissions = len(messages) - wire_bytes.count(0)
+            counters.sent(frame.sender, carries, len(messages), payload * transmissions, sum(wire_bytes))
+        if self._on_sent:
+            for number, message, size in zip(range(first, self._events + 1), messages, wire_bytes, strict=True):
+                where = (frame.sender, frame.round, message.peer, message.number)
+                self._tell(self._on_sent, number, now, MessageSent(*where, carries, payload if size else 0, size))
+
+    def delivered(self, now: float, message: Message) -> None:
+        """Publish a `MessageDelivered`."""
+        self._events += 1
+        frame = message.frame
+        for counters in self._counters:
+            counters.delivered[frame.sender] += 1
+        if self._on_delivered:
+            event = MessageDelivered(message.peer, frame.round, frame.sender, message.number)
+            self._tell(self._on_delivered, self._events, now, event)
+
+    def lost(self, now: float, message: Message, reason: Literal["corrupted", "given-up"] | None = None) -> None:
+        """Publish a `MessageLost`."""
+        self._events += 1
+        frame = message.frame
+        for counters in self._counters:
+            counters.lost(frame.sender, reason)
+        if self._on_lost:
+            event = MessageLost(frame.sender, frame.round, message.peer, message.number, reason)
+            self._tell(self._on_lost, self._events, now, event)
 
     def used(self, now: float, agent: int, round: int, peers: Sequence[int], staleness: Sequence[int]) -> None:
         """Publish a `ValueUsed` for each of these neighbours."""
-        for tally in self.tallies:
-            tally.used(agent, round, staleness)
-        if not self._on_used:
-            self.seq += len(peers)
-            return
-        t = _rounded(now)
-        for peer, age in zip(peers, staleness, strict=True):
-            self.seq = seq = self.seq + 1
-            event = ValueUsed(agent, round, peer, age)
-            for tell in self._on_used:
-                tell(seq, t, event)
+        first = self._events + 1
+        self._events += len(peers)
+        for counters in self._counters:
+            counters.used(agent, round, staleness)
+        if self._on_used:
+            for number, peer, age in zip(range(first, self._events + 1), peers, staleness, strict=True):
+                self._tell(self._on_used, number, now, ValueUsed(agent, round, peer, age))
 
-    def emit(self, now: float, event: Event) -> None:
-        """Publish; times are kept to the nanosecond, so that the last bits of a logarithm do not matter."""
-        self.seq = seq = self.seq + 1
-        # Most events share their instant with the one before: rounding is paid once an instant.
+    def _tell(self, listeners: Iterable[Subscriber], number: int, now: float, event: Event) -> None:
+        """Times are kept to the nanosecond, so that the last bits of a logarithm do not matter."""
+        # Most events share their instant with the one before: rounding is paid once per instant.
         if now != self._now:
-            self._now, self._t = now, _rounded(now)
-        for tell in self._listeners[type(event)]:
-            tell(seq, self._t, event)
+            # A clock may count in integers or in numpy's floats; a log holds plain floats only.
+            self._now, self._t = now, round(float(now), 9)
+        for tell in listeners:
+            tell(number, self._t, event)
 
 
 def _listeners(kind: type[Event], subscribers: Iterable[Subscriber]) -> Iterable[Subscriber]:
     return (each for each in subscribers if kind in getattr(each, "kinds", (kind,)))
 
 
-def _counts(subscriber: Any) -> TypeGuard[_Counting]:
-    return isinstance(getattr(subscriber, "tally", None), Tally)
-
-
 class _Counting(Protocol):
-    tally: Tally
+    counters: Counters
 
 
-class _Records:
-    """Makes the records of messages for those who want them."""
-
-    def __init__(self, subscribers: tuple[Subscriber, ...]) -> None:
-        self._subscribers = subscribers
-
-    def __call__(self, seq: int, t: float, event: Event) -> None:
-        for tell in self._subscribers:
-            tell(seq, t, event)
-
-    def sent(
-        self, seq: int, now: float, agent: int, round: int, peer: int, message: int, carries: Any, *size: int
-    ) -> None:
-        self(seq, _rounded(now), MessageSent(agent, round, peer, message, carries, *size))
-
-    def delivered(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        self(seq, _rounded(now), MessageDelivered(agent, round, peer, message))
-
-    def lost(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        self(seq, _rounded(now), MessageLost(agent, round, peer, message))
-
-
-def _rounded(now: float) -> float:
-    # A clock may count in integers or in numpy's floats; a log holds plain floats only.
-    return round(float(now), 9)
+def _counts(subscriber: Any) -> TypeGuard[_Counting]:
+    return isinstance(getattr(subscriber, "counters", None), Counters)

@@ -14,13 +14,13 @@ COUNTS = (
 OTHERS = ("releases", "staleness_sum", "values_used")
 
 
-class Tally:
+class Counters:
     """How often what happened at which agent; a message and its fate count where it was sent."""
 
     def __init__(self) -> None:
         self._of: dict[str, list[int]] = {name: [] for name in (*COUNTS, *OTHERS)}
         # What every message adds to, without a look-up.
-        self._messages, self.delivered, self.lost = (self._of[name] for name in ("messages", "delivered", "lost"))
+        self._messages, self.delivered, self._lost = (self._of[name] for name in ("messages", "delivered", "lost"))
         self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
         self._staleness, self._used = self._of["staleness_sum"], self._of["values_used"]
         self.ages: dict[int, Counter[int]] = {}
@@ -35,12 +35,18 @@ class Tally:
         self._of[name][agent] += amount
 
     def sent(self, agent: int, carries: str, messages: int, payload_bytes: int, wire_bytes: int) -> None:
-        """So many messages of one kind, with the bytes of all of them."""
+        """An agent sent so many messages of one kind, with so many bytes in all."""
         self._messages[agent] += messages
         self._payload_bytes[agent] += payload_bytes
         self._wire_bytes[agent] += wire_bytes
         if carries == "notice":
             self.add(agent, "notices", messages)
+
+    def lost(self, agent: int, reason: str | None) -> None:
+        """A message of an agent was lost."""
+        self._lost[agent] += 1
+        if reason == "corrupted":
+            self.add(agent, "corrupted")
 
     def used(self, agent: int, round: int, staleness: Sequence[int]) -> None:
         """A round of an agent used values so many rounds old."""

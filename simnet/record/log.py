@@ -21,9 +21,6 @@ from simnet.errors import LogError
 from simnet.record.events import (
     SCHEMA,
     Event,
-    MessageDelivered,
-    MessageLost,
-    MessageSent,
     RunFinished,
     RunStarted,
 )
@@ -40,14 +37,12 @@ _WAITING = 512
 _SCHEMA = re.compile(rb'\{"seq":1,"t":[^,]*,"event":"run\.started","schema":([0-9]+)')
 _NULL = re.compile(rb'^\{"seq":([0-9]+),"t":[^,]*,"event":"([a-z.]+)",.*:null', re.MULTILINE)
 
-_Sent, _Delivered, _Lost = (LINES[kind] for kind in (MessageSent, MessageDelivered, MessageLost))
-
 
 class LogWriter:
     """A subscriber that writes events to a compressed, sealed file and computes the digest.
 
-    Events that hold collections go through structlog one by one. Those of plain numbers and words, and messages, of
-    which it is a `simnet.record.bus.Follower`, are written together, many at a time.
+    Events that hold collections go through structlog one by one. Those of plain numbers and words, such as messages,
+    are written together, many at a time.
     """
 
     def __init__(self, sink: BinaryIO) -> None:
@@ -67,37 +62,6 @@ class LogWriter:
         if t != self._now:
             self._now, self._stamp = t, stamp(t)
         self._put(kind(seq, self._stamp, event.kind, *astuple(event)))
-
-    def sent(
-        self,
-        seq: int,
-        now: float,
-        agent: int,
-        round: int,
-        peer: int,
-        message: int,
-        carries: str,
-        payload_bytes: int,
-        wire_bytes: int,
-    ) -> None:
-        """Write a `MessageSent`."""
-        if now != self._now:
-            self._now, self._stamp = now, stamp(now)
-        self._put(
-            _Sent(seq, self._stamp, "message.sent", agent, round, peer, message, carries, payload_bytes, wire_bytes)
-        )
-
-    def delivered(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        """Write a `MessageDelivered`."""
-        if now != self._now:
-            self._now, self._stamp = now, stamp(now)
-        self._put(_Delivered(seq, self._stamp, "message.delivered", agent, round, peer, message))
-
-    def lost(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        """Write a `MessageLost`."""
-        if now != self._now:
-            self._now, self._stamp = now, stamp(now)
-        self._put(_Lost(seq, self._stamp, "message.lost", agent, round, peer, message))
 
     def _render(self, _logger: Any, _method: str, fields: MutableMapping[str, Any]) -> tuple[bytes, bytes]:
         """An event's line, and what the digest hashes for it."""

@@ -15,7 +15,7 @@ from simnet.privacy.ledger import Account, Charge, Kind, Ledger, network, networ
 from simnet.privacy.mechanisms import HUB
 from simnet.record import events
 from simnet.record.cost import Cost
-from simnet.record.counters import COUNTS, Tally
+from simnet.record.counters import COUNTS, Counters
 from simnet.record.formats import Row
 
 _COUNTED: dict[type[events.Event], str] = {
@@ -62,15 +62,15 @@ def _checked(name: str, kind: Kind, times: int, *parameters: tuple[str, float]) 
 
 
 class Metrics:
-    """A subscriber that keeps what the summary and the tables need. Messages are only counted, in `tally`."""
+    """A subscriber that keeps what the summary and the tables need. Messages are only counted, in `counters`."""
 
     def __init__(self) -> None:
         self.kinds = frozenset(_HANDLERS)
         self.start: events.RunStarted | None = None
         self.end: events.RunFinished | None = None
         self._degrees: Counter[int] = Counter()
-        self.tally = Tally()
-        self._add = self.tally.add
+        self.counters = Counters()
+        self._add = self.counters.add
         self._staleness: Counter[int] = Counter()
         self._accuracy: events.EvaluationDone | None = None
         self._privacy = PrivacyMeter(0.5, 0)
@@ -89,11 +89,11 @@ class Metrics:
     def _started(self, event: events.RunStarted) -> None:
         self.start = event
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
-        self.tally.open(len(event.rows))
+        self.counters.open(len(event.rows))
         self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
 
     def _sent(self, event: events.MessageSent) -> None:
-        self.tally.sent(event.agent, event.carries, 1, event.payload_bytes, event.wire_bytes)
+        self.counters.sent(event.agent, event.carries, 1, event.payload_bytes, event.wire_bytes)
 
     def _gathered(self, event: events.ReportsGathered) -> None:
         for name in _GATHERED:
@@ -116,14 +116,14 @@ class Metrics:
             self._work += self._now - self._began[event.agent]
 
     def _used(self, event: events.ValueUsed) -> None:
-        self.tally.used(event.agent, event.round, (event.staleness,))
+        self.counters.used(event.agent, event.round, (event.staleness,))
 
     def _spent(self, event: events.PrivacySpent) -> None:
         self._privacy.spend(event)
 
     def _evaluated(self, event: events.EvaluationDone) -> None:
         self._accuracy = event
-        ages = self.tally.ages.pop(event.round, Counter())
+        ages = self.counters.ages.pop(event.round, Counter())
         self._staleness.update(ages)
         stale = _staleness(ages)
         privacy = self._privacy.network()
@@ -131,7 +131,7 @@ class Metrics:
             {"round": event.round, "t": self._now}
             | {name: getattr(event, name) for name in _ACCURACY}
             | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
-            | self.tally.communication()
+            | self.counters.communication()
             | {f"staleness_{name}": value for name, value in stale.items()}
         )
 
@@ -141,7 +141,7 @@ class Metrics:
     @property
     def staleness(self) -> Counter[int]:
         """How many of the values used were how many rounds old."""
-        return sum(self.tally.ages.values(), start=self._staleness)
+        return sum(self.counters.ages.values(), start=self._staleness)
 
     @property
     def agents(self) -> list[Row]:
@@ -152,10 +152,10 @@ class Metrics:
         rows = []
         for agent, held in enumerate(self.start.rows if self.start else ()):
             row: Row = {"agent": agent, "rows": held, "degree": self._degrees[agent]}
-            row |= {name: self.tally.of(agent, name) for name in (*COUNTS, "releases")}
-            used = self.tally.of(agent, "values_used")
+            row |= {name: self.counters.of(agent, name) for name in (*COUNTS, "releases")}
+            used = self.counters.of(agent, "values_used")
             privacy = self._privacy.agent(agent)
-            row["staleness_mean"] = self.tally.of(agent, "staleness_sum") / used if used else 0.0
+            row["staleness_mean"] = self.counters.of(agent, "staleness_sum") / used if used else 0.0
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
@@ -165,9 +165,9 @@ class Metrics:
 
     def _cost(self, scenario: dict[str, Any]) -> Row:
         """Totals by the scenario's prices, where it has any."""
-        messages = self.tally.total("messages") + self.tally.total("retransmissions")
+        messages = self.counters.total("messages") + self.counters.total("retransmissions")
         prices = Cost.model_validate(scenario.get("cost", {}))
-        totals = prices.totals(self.tally.total("wire_bytes"), messages, self._work)
+        totals = prices.totals(self.counters.total("wire_bytes"), messages, self._work)
         return {"cost": totals} if totals else {}
 
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
@@ -191,9 +191,9 @@ class Metrics:
                 "claimed_epsilon": privacy.claimed_epsilon,
                 "proven_epsilon": privacy.proven_epsilon,
                 "basis": privacy.basis,
-                "releases_max": self.tally.most("releases"),
+                "releases_max": self.counters.most("releases"),
             },
-            "communication": self.tally.communication(),
+            "communication": self.counters.communication(),
             "staleness": _staleness(self.staleness),
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
         } | self._cost(scenario)

@@ -17,7 +17,7 @@ from simnet.errors import LogError
 from simnet.parts.fields import Share, Switch
 from simnet.parts.part import Section, WordOf
 from simnet.record import events
-from simnet.record.bus import Follower
+from simnet.record.bus import Subscriber
 
 _ALWAYS: frozenset[type[events.Event]] = frozenset({events.RunStarted, events.RunFinished})
 
@@ -101,28 +101,13 @@ def refuse_thinned(start: events.RunStarted) -> None:
 
 
 class Thinned:
-    """Hands a follower what a thinned log holds, and nothing else."""
+    """Hands a subscriber what a thinned log holds, and nothing else."""
 
-    def __init__(self, follower: Follower, thinning: Thinning) -> None:
+    def __init__(self, subscriber: Subscriber, thinning: Thinning) -> None:
         self.kinds = thinning.kinds
-        self._follower = follower
+        self._subscriber = subscriber
         self._thinning = thinning
-        self._sample = thinning.sample
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
         if self._thinning.keeps(event):
-            self._follower(seq, t, event)
-
-    def sent(
-        self, seq: int, now: float, agent: int, round: int, peer: int, message: int, carries: str, *size: int
-    ) -> None:
-        if self._sample is None or self._sample[agent]:
-            self._follower.sent(seq, now, agent, round, peer, message, carries, *size)
-
-    def delivered(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        if self._sample is None or self._sample[peer]:
-            self._follower.delivered(seq, now, agent, round, peer, message)
-
-    def lost(self, seq: int, now: float, agent: int, round: int, peer: int, message: int) -> None:
-        if self._sample is None or self._sample[agent]:
-            self._follower.lost(seq, now, agent, round, peer, message)
+            self._subscriber(seq, t, event)

@@ -1,7 +1,7 @@
-"""Rest for Python's collector of reference cycles while there is nothing for it to find.
+"""No garbage collection while there is nothing to collect.
 
 Building a world and letting it happen make millions of objects that all stay, or that go as soon as nobody needs them.
-None of them form cycles, and the collector would visit all of them again and again.
+None of them form cycles, and Python's collector of cycles would visit all of them again and again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def resting() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """No collection inside; whoever calls it inside another changes nothing."""
     collecting = gc.isenabled()
     gc.disable()

@@ -22,13 +22,13 @@ _MADV_COLLAPSE = 25
 _PROCESS = Path("/proc/self")
 
 
-class Pages:
+class HugePages:
     """Keeps the memory of a growing process on large pages; changes nothing but time."""
 
     def __init__(self) -> None:
         self._next = max(LARGE, int(GROWTH * _resident()))
 
-    def tend(self) -> None:
+    def collapse(self) -> None:
         """Gather memory into large pages if there is much of it that is new."""
         resident = _resident()
         if resident < self._next:

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simnet.sim.agenda import Agenda
-from simnet.sim.sim_events import Signal
+from simnet.sim.sim_events import Waiting
 
 
 class Meeting:
     """Meetings of `agents`, one after another; `quiet` says whether nothing is on its way, `up` who can come."""
 
-    def __init__(self, env: Agenda, agents: int, quiet: Callable[[], bool], up: Callable[[int], bool]) -> None:
-        self._env = env
+    def __init__(
+        self, signal: Callable[[], Waiting], agents: int, quiet: Callable[[], bool], up: Callable[[int], bool]
+    ) -> None:
+        self._signal = signal
         self._quiet, self._up = quiet, up
         self._expected = agents
-        self._there: dict[int, Signal] = {}
+        self._there: dict[int, Waiting] = {}
         self._held = 0
         self._visits = [0] * agents
 
-    def join(self, agent: int) -> Signal:
+    def join(self, agent: int) -> Waiting:
         """An agent has come; what it waits for."""
-        signal = Signal(self._env)
+        signal = self._signal()
         self._visits[agent] += 1
         if self._visits[agent] <= self._held:
             signal.succeed()

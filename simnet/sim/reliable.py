@@ -1,27 +1,28 @@
 """Reliable transport: acknowledgement, repetition with growing pauses, giving up.
 
 The receiver acknowledges every copy that arrives, by a message of its own that is not acknowledged. A message has one
-fate all the same: delivered when it first arrives, lost when its sender gives up before that; what arrives later still
+fate all the same: delivered when it first arrives, lost when its sender gives up before that. What arrives even later
 comes too late to count.
 """
 
 from __future__ import annotations
 
-from simnet.network import frame
-from simnet.network.wire import Passage
+from math import inf
+
+from simnet.network.frame import Kind
+from simnet.network.link import Passage
 from simnet.record import events
-from simnet.sim.engine import VirtualEngine
-from simnet.sim.flight import Flight
-from simnet.sim.sim_events import at
+from simnet.sim.interfaces import Engine
+from simnet.sim.message import Message
 
 
 class _Pending:
     """A message that its sender has not seen acknowledged."""
 
-    __slots__ = ("acknowledged", "attempt", "delivered", "flight", "given_up")
+    __slots__ = ("acknowledged", "attempt", "delivered", "given_up", "message")
 
-    def __init__(self, flight: Flight) -> None:
-        self.flight = flight
+    def __init__(self, message: Message) -> None:
+        self.message = message
         self.attempt = 1
         self.acknowledged = self.delivered = self.given_up = False
 
@@ -29,16 +30,18 @@ class _Pending:
 class Reliable:
     """The transport of all agents: pauses of `timeout`·`backoff`^k, at most `attempts` transmissions."""
 
-    def __init__(self, engine: VirtualEngine, timeout: float, backoff: float, attempts: int) -> None:
+    def __init__(self, engine: Engine, timeout: float, backoff: float, attempts: int) -> None:
         self._engine = engine
         self._timeout = timeout
         self._backoff = backoff
         self._attempts = attempts
         self._pending: dict[tuple[int, int, int], _Pending] = {}
 
-    def begin(self, flight: Flight, passage: Passage) -> None:
+    def begin(self, message: Message, passage: Passage) -> None:
         """See a new message through, whose first transmission is this passage."""
-        pending = self._pending[flight.sender, flight.peer, flight.round] = _Pending(flight)
+        frame = message.frame
+        pending = self._pending[frame.sender, message.peer, frame.round] = _Pending(message)
+        self._engine.launched()
         self._transmit(pending, passage)
 
     def acknowledged(self, sender: int, peer: int, round: int) -> None:
@@ -47,59 +50,68 @@ class Reliable:
             pending.acknowledged = True
 
     def _transmit(self, pending: _Pending, passage: Passage) -> None:
-        engine, flight = self._engine, pending.flight
-        if passage.fate == "delivered" and not engine.is_cut(flight):
+        engine = self._engine
+        if passage.fate == "delivered" and not engine.is_cut(pending.message):
             for time in (passage.arrives, *passage.copies):
-                copy = Flight(flight.cargo, flight.peer, 0, lambda copy: self._arrive(pending, copy))
-                copy.corrupted = passage.corrupted
-                engine.fly(copy, time)
+                engine.at(time, lambda: self._arrive(pending, passage.corrupted))
         pause = self._timeout * self._backoff ** (pending.attempt - 1)
-        at(engine.env, engine.env.now + pause, lambda: self._expire(pending))
+        engine.at(engine.now + pause, lambda: self._expire(pending))
 
-    def _arrive(self, pending: _Pending, copy: Flight) -> None:
-        engine, flight = self._engine, pending.flight
-        port = engine.ports[flight.peer]
-        if port.down or engine.is_cut(flight):
+    def _arrive(self, pending: _Pending, corrupted: bool) -> None:
+        """A transmission is at its receiver's door, which may have a queue."""
+        engine, message = self._engine, pending.message
+        inbox = engine.ports[message.peer].inbox
+        if inbox is None or engine.is_unreachable(message):
+            self._take_in(pending, corrupted)
             return
-        if port.inbox is not None and not copy.taken:
-            done = port.inbox.admit(engine.env.now)
-            copy.taken = True
-            if done < float("inf"):
-                engine.fly(copy, done)
+        done = inbox.admit(engine.now)
+        if done < inf:
+            engine.at(done, lambda: self._take_in(pending, corrupted))
+
+    def _take_in(self, pending: _Pending, corrupted: bool) -> None:
+        engine, message = self._engine, pending.message
+        frame = message.frame
+        if engine.is_unreachable(message):
             return
-        if copy.corrupted:
-            engine.refused(flight)
+        if corrupted:
+            message.refuse()
             return
         if pending.given_up:
             return
-        if pending.delivered:
-            engine.emit(events.MessageDuplicated(flight.peer, flight.round, flight.sender, flight.message))
+        known, pending.delivered = pending.delivered, True
+        if known:
+            engine.emit(events.MessageDuplicated(message.peer, frame.round, frame.sender, message.number))
         else:
-            pending.delivered = True
-            engine.delivered(flight)
-            port.receive(flight.cargo)
-        engine.send(flight.peer, (flight.sender,), flight.round, frame.Kind.ACK, b"")
-        engine.meeting.hold()
+            engine.bus.delivered(engine.now, message)
+            engine.ports[message.peer].receive(frame, message.parts)
+        engine.send(message.peer, (frame.sender,), frame.round, Kind.ACK, b"")
+        if not known:
+            engine.landed()
 
     def _expire(self, pending: _Pending) -> None:
-        engine, flight = self._engine, pending.flight
+        """A pause is over."""
+        engine, message = self._engine, pending.message
         if pending.acknowledged:
             return
         if pending.attempt >= self._attempts:
-            self._pending.pop((flight.sender, flight.peer, flight.round), None)
-            if not pending.delivered:
-                pending.given_up = True
-                engine.in_flight -= 1
-                engine.emit(events.MessageLost(flight.sender, flight.round, flight.peer, flight.message, "given-up"))
-                engine.meeting.hold()
+            self._give_up(pending)
             return
         pending.attempt += 1
-        if engine.ports[flight.sender].down:
-            at(engine.env, engine.env.now + self._timeout, lambda: self._expire(pending))
+        frame = message.frame
+        if engine.ports[frame.sender].down:
+            engine.at(engine.now + self._timeout, lambda: self._expire(pending))
             return
-        passage = engine.links[flight.sender][flight.peer].offer(engine.env.now, flight.cargo.size)
-        size = passage.wire_bytes or flight.cargo.size
+        passage = engine.links[frame.sender][message.peer].send(engine.now, frame.size)
+        size = passage.wire_bytes or frame.size
         engine.emit(
-            events.MessageRetransmitted(flight.sender, flight.round, flight.peer, flight.message, pending.attempt, size)
+            events.MessageRetransmitted(frame.sender, frame.round, message.peer, message.number, pending.attempt, size)
         )
         self._transmit(pending, passage)
+
+    def _give_up(self, pending: _Pending) -> None:
+        engine, message, frame = self._engine, pending.message, pending.message.frame
+        self._pending.pop((frame.sender, message.peer, frame.round), None)
+        if not pending.delivered:
+            pending.given_up = True
+            engine.bus.lost(engine.now, message, "given-up")
+            engine.landed()

@@ -1,52 +1,54 @@
-"""What coroutines and callbacks wait for under SimPy, and the order of things that happen at one instant.
+"""What agents wait for under SimPy, and the order of things that happen at one instant.
 
-Messages arrive first (so what arrives on a tick counts for that tick), then waiting agents end their rounds, and only
-then new work begins (so no agent sees another's next round inside its own). What is to be solved is solved last, when
-all who begin a round at this instant have said what it is.
+SimPy orders events by time, then by priority, then by the order in which they were scheduled. Messages arrive first (so
+what arrives on a tick counts for that tick), then waiting agents end their rounds, and only then new work begins (so no
+agent sees another's next round inside its own). What is to be solved is solved last, when all who begin a round at this
+instant have said what it is. What follows from an event without delay comes before everything else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Generator
+from typing import Any, Protocol
 
-from simpy.events import Event as SimEvent
+import simpy
+from simpy.events import EventPriority
 
-from simnet.sim.agenda import Agenda
-
-ARRIVAL, ROUND_END, NEW_WORK, SOLVING = 0, 1, 2, 3
+AT_ONCE, ARRIVAL, ROUND_END, NEW_WORK, SOLVING = (EventPriority(priority) for priority in range(-1, 4))
 
 
-class Moment(SimEvent):
-    """A point in simulated time that callbacks and coroutines can wait for."""
+class Waiting(Protocol):
+    """Something that an agent waits for and that somebody else brings about."""
 
-    _ok = True
-    _value = None
+    def __await__(self) -> Generator[Any, Any, Any]: ...
 
-    def __init__(self, env: Agenda, time: float, priority: int) -> None:
+    def succeed(self, value: Any = None) -> object:
+        """Let who waits go on after what else ends a round now."""
+        ...
+
+    def end(self, value: Any) -> None:
+        """Let who waits go on next, before anything else."""
+        ...
+
+
+class Signal(simpy.Event):
+    """A SimPy event that a coroutine can await and that can have any priority.
+
+    With a `delay` it is a `simpy.Timeout` with a priority: triggered from the start, and processed after the delay.
+    Like SimPy's own events it sets its outcome, `_ok` and `_value`, itself; nothing else here touches them.
+    """
+
+    def __init__(self, env: simpy.Environment, delay: float | None = None, priority: EventPriority = ROUND_END) -> None:
         self.env = env
-        self.callbacks: Any = []
-        now = env._now
-        env.plan(now + (time - now) if time > now else now, priority, self)
+        self.callbacks = []
+        if delay is not None:
+            self._ok, self._value = True, None
+            env.schedule(self, priority, delay)
 
-    def __await__(self) -> Generator[SimEvent, Any, Any]:
-        return (yield self)
-
-
-class Signal(SimEvent):
-    """Something that somebody else will bring about."""
-
-    def __await__(self) -> Generator[SimEvent, Any, Any]:
+    def __await__(self) -> Generator[simpy.Event, Any, Any]:
         return (yield self)
 
     def end(self, value: Any) -> None:
-        """Let those who wait go on within this very moment, not after what else is due at the instant."""
+        """Happen next, before anything else that is due now."""
         self._ok, self._value = True, value
-        callbacks, self.callbacks = self.callbacks, None  # type: ignore[assignment]
-        for callback in callbacks:
-            callback(self)
-
-
-def at(env: Agenda, time: float, then: Callable[[], None], priority: int = ARRIVAL) -> None:
-    """Call `then` at a point in simulated time."""
-    Moment(env, time, priority).callbacks.append(lambda _: then())
+        self.env.schedule(self, AT_ONCE)

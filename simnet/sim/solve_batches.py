@@ -1,65 +1,51 @@
-"""Sees the local work of agents through: the problems of all who begin a round at one instant are solved together.
+"""Batches of local problems: those of all agents that begin a round at one instant are solved together.
 
-Who begins at the same instant is a matter of the simulated clock alone, and a problem's solution does not depend on
-those that it is solved with (`simnet.learning.batch_solver`): the workshop changes no number of a run, only its cost.
+Which agents begin at the same instant is a matter of the simulated clock alone, and a problem's solution does not
+depend on those that it is solved with (`simnet.learning.batch_solver`). So batching changes no number of a run, only
+its cost. `simnet.methods.peer.alone` is the plain way: it solves one problem after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
-
-from simpy.events import Event as SimEvent
 
 from simnet.learning.batch_solver import BatchSolver
 from simnet.learning.objective import Measurement
 from simnet.learning.solver import Problem
 from simnet.methods.peer import Proposal, Work
-from simnet.sim.agenda import Agenda
-from simnet.sim.sim_events import SOLVING, Moment, Signal
+from simnet.sim.sim_events import Signal
 
 BATCH = 160
-"""Agents seen through together: enough to share the cost of a call, few enough for their rows to stay in the cache, and
-for those of twenty rows of twenty features to be one stack from the first problem to the last measurement."""
+"""Agents in a batch: enough to share the cost of a call, few enough for their rows to stay in the cache, and for those
+of twenty rows of twenty features to be one stack from the first problem to the last measurement."""
 
 
-class Job(Signal):
-    """Work that an agent waits for."""
+class SolveBatches:
+    """Collects the local work of an instant; `later` calls a function when nothing else is left to do at it."""
 
-    def __init__(self, env: Agenda, work: Work) -> None:
-        super().__init__(env)
-        self.work = work
-
-    def __await__(self) -> Generator[SimEvent, Any, Proposal]:
-        proposal: Proposal = yield self
-        return proposal
-
-
-class Workshop:
-    """Collects the work of an instant, and does it when nothing else is left to do at it."""
-
-    def __init__(self, env: Agenda) -> None:
-        self._env = env
-        self._jobs: list[Job] = []
+    def __init__(self, signal: Callable[[], Signal], later: Callable[[Callable[[], None]], None]) -> None:
+        self._signal, self._later = signal, later
+        self._waiting: list[tuple[Work, Signal]] = []
         self._solver = BatchSolver()
 
-    def see_through(self, work: Work) -> Job:
-        """Take on an agent's work; what to wait for."""
-        if not self._jobs:
-            Moment(self._env, self._env.now, SOLVING).callbacks.append(self._open)
-        job = Job(self._env, work)
-        self._jobs.append(job)
-        return job
+    def add(self, work: Work) -> Signal:
+        """Take on an agent's work; what to wait for, its value is the outcome."""
+        if not self._waiting:
+            self._later(self._solve)
+        signal = self._signal()
+        self._waiting.append((work, signal))
+        return signal
 
-    def _open(self, _moment: SimEvent) -> None:
-        jobs, self._jobs = self._jobs, []
-        for first in range(0, len(jobs), BATCH):
-            batch = jobs[first : first + BATCH]
-            for job, outcome in zip(batch, see_through([job.work for job in batch], self._solver), strict=True):
-                job.end(outcome)
+    def _solve(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for first in range(0, len(waiting), BATCH):
+            batch = waiting[first : first + BATCH]
+            for (_, signal), outcome in zip(batch, solve_all([work for work, _ in batch], self._solver), strict=True):
+                signal.end(outcome)
 
 
-def see_through(works: Sequence[Work], solver: BatchSolver) -> list[Proposal]:
+def solve_all(works: Sequence[Work], solver: BatchSolver) -> list[Proposal]:
     """The outcome of each work, in order; the requests of all are answered together.
 
     Measurements come first: so all who have a problem, before one or after, meet when problems are solved.

@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -90,25 +88,6 @@ def test_the_known_value_is_the_newest_that_may_be_used(arrivals, aligned):
                 heard.add(round)
         usable = {round for round in heard if not aligned or round <= now}
         assert known(around) == [(0, max(usable), float(max(usable)))]
-
-
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 8), st.booleans()), max_size=30), st.booleans())
-def test_mail_that_lies_until_somebody_asks_says_what_it_would_have_said_at_once(arrivals, aligned):
-    at_once, later = (Neighbourhood([0, 1, 2], START, aligned=aligned) for _ in range(2))
-    for now in range(1, 9):
-        for around in (at_once, later):
-            around.enter(now)
-        for peer, round, is_value in arrivals[now::8]:
-            parts = value(10 * peer + round) if is_value else None
-            at_once.hear(peer, round, parts)
-            later.mail.append(SimpleNamespace(sender=peer, round=round, parts=parts))
-        if now % 3 == 0:
-            assert known(later) == known(at_once)
-        if now % 3 == 1:
-            assert [later.missing(round) for round in range(9)] == [at_once.missing(round) for round in range(9)]
-        if now % 4 == 0:
-            assert [unread(each) for each in later.read()] == [unread(each) for each in at_once.read()]
-    assert later.of(1).round == at_once.of(1).round
 
 
 def unread(last) -> list[int]:

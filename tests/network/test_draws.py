@@ -67,7 +67,7 @@ def test_a_link_that_has_carried_thirty_messages_takes_little_memory():
         for name in range(200):
             links.append(Link(model, streams, f"{name}>0"))
             for round in range(30):
-                links[-1].offer(float(round), 100)
+                links[-1].send(float(round), 100)
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

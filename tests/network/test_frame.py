@@ -91,3 +91,11 @@ def test_a_refusal_says_why(raw, message):
 
 def test_kinds_have_names_for_the_log():
     assert [kind.label for kind in Kind] == ["value", "notice", "ack", "request", "reply"]
+
+
+@pytest.mark.parametrize("kind", Kind)
+@given(payload=st.binary(max_size=300), round=st.integers(0, 2**32 - 1))
+def test_a_frame_has_as_many_bytes_as_it_is_counted_for_and_says_what_it_carries(kind, payload, round):
+    frame = Frame(kind, 7, round, 0, payload)
+    assert frame.size == len(frame.raw)
+    assert decode(frame.raw) == frame

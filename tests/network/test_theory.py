@@ -20,7 +20,7 @@ def offer(arrival_rate, sizes, queue=None, seed=1):
     arrivals = np.cumsum(rng.exponential(1 / arrival_rate, PACKETS))
     model = LinkModel(bandwidth=8 * MEAN_BYTES / MEAN_SERVICE, queue=queue)
     link = Link(model, Streams(seed), "0>1")
-    starts = [link.offer(now, size).starts for now, size in zip(arrivals.tolist(), sizes.tolist(), strict=True)]
+    starts = [link.send(now, size).starts for now, size in zip(arrivals.tolist(), sizes.tolist(), strict=True)]
     return arrivals, np.array(starts)
 
 

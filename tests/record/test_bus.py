@@ -1,8 +1,11 @@
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 
 from simnet.record import events as ev
 from simnet.record.bus import Bus
-from simnet.record.counters import Tally
+from simnet.record.counters import Counters
 from simnet.record.log import read
 from simnet.record.metrics import Metrics
 from tests.record.stories import start, write
@@ -39,35 +42,69 @@ class Counter:
     """Counts messages, and remembers what it was told one by one."""
 
     def __init__(self):
-        self.tally = Tally()
+        self.counters = Counters()
+        self.counters.open(3)
         self.heard = []
 
     def __call__(self, seq, t, event):
         self.heard.append(event)
 
 
-def test_who_only_counts_messages_is_told_of_none_that_an_engine_counts():
+def message(number: int, peer: int = 1, payload: bytes = bytes(16)):
+    """A message of agent 0 in round 1."""
+    return SimpleNamespace(frame=SimpleNamespace(sender=0, round=1, payload=payload), peer=peer, number=number)
+
+
+def test_who_only_counts_messages_is_told_of_none():
     counter, all_of_them = Counter(), []
     bus = Bus(counter, lambda seq, t, event: all_of_them.append(event))
-    assert bus.tallies == (counter.tally,)
-    for tell in bus.on_delivered:
-        tell(1, 0.5, 1, 1, 0, 7)
-    bus.emit(0.5, ev.MessageUnreachable(0, 1, 1, 8))
-    assert counter.heard == [ev.MessageUnreachable(0, 1, 1, 8)]
-    assert all_of_them == [ev.MessageDelivered(1, 1, 0, 7), *counter.heard]
+    bus.sent(0.1, "value", [message(6), message(7, peer=2), message(8)], [48, 48, 48])
+    bus.delivered(0.5, message(7, peer=2))
+    bus.lost(0.5, message(6))
+    bus.lost(0.5, message(8), "corrupted")
+    bus.emit(0.5, ev.MessageUnreachable(0, 1, 1, 9))
+    assert counter.heard == [ev.MessageUnreachable(0, 1, 1, 9)]
+    assert all_of_them == [
+        ev.MessageSent(0, 1, 1, 6, "value", 16, 48),
+        ev.MessageSent(0, 1, 2, 7, "value", 16, 48),
+        ev.MessageSent(0, 1, 1, 8, "value", 16, 48),
+        ev.MessageDelivered(2, 1, 0, 7),
+        ev.MessageLost(0, 1, 1, 6),
+        ev.MessageLost(0, 1, 1, 8, "corrupted"),
+        ev.MessageUnreachable(0, 1, 1, 9),
+    ]
+    found = counter.counters.communication()
+    assert {name: count for name, count in found.items() if count} == {
+        "messages": 3, "delivered": 1, "lost": 2, "payload_bytes": 48, "wire_bytes": 144, "corrupted": 1,
+    }  # fmt: skip
 
 
-def test_messages_that_are_counted_together_count_as_if_they_were_told_one_by_one():
-    messages = [ev.MessageSent(0, 1, peer, peer, carries, 16, 48) for peer in (1, 2) for carries in ("value", "notice")]
-    told, counted = Metrics(), Metrics()
+@pytest.mark.parametrize("wire_bytes", [[48, 50], [48, 0]], ids=["each by itself", "in one transmission"])
+@pytest.mark.parametrize("carries", ["value", "notice"])
+def test_messages_that_are_counted_count_as_if_they_were_told(carries, wire_bytes):
+    told, counted, records = Metrics(), Metrics(), []
     for metrics in (told, counted):
         metrics(1, 0.0, start(3, [(0, 1), (0, 2)]))
-    for seq, message in enumerate(messages, 2):
-        told(seq, 0.0, message)
-    for carries in ("value", "notice"):
-        counted.tally.sent(0, carries, 2, 2 * 16, 2 * 48)
+    bus = Bus(counted, lambda *event: records.append(event))
+    for number, tell in enumerate((bus.delivered, bus.lost, lambda *lost: bus.lost(*lost, "corrupted"))):
+        both = [message(2 * number), message(2 * number + 1, peer=2)]
+        bus.sent(0.1, carries, both, wire_bytes)
+        tell(0.2, both[0])
+    assert [seq for seq, _, _ in records] == list(range(1, 10))
+    for record in records:
+        told(*record)
     assert counted.agents == told.agents
-    assert counted.tally.communication() == told.tally.communication()
+    assert counted.counters.communication() == told.counters.communication()
+
+
+def test_a_number_is_taken_also_for_what_nobody_wants_to_know():
+    bus = Bus()
+    bus.sent(0.1, "value", [message(1), message(2)], [48, 48])
+    bus.delivered(0.2, message(1))
+    bus.lost(0.2, message(2))
+    assert bus.events == 4
+    bus.sent(0.3, "value", [], [])
+    assert bus.events == 4, "an agent without neighbours sends nothing"
 
 
 def test_values_that_are_told_together_are_as_if_they_were_told_one_by_one():
@@ -83,7 +120,7 @@ def test_values_that_are_told_together_are_as_if_they_were_told_one_by_one():
     assert together.agents == one_by_one.agents
     alone = Bus(together)
     alone.used(0.5, 0, 4, (1, 2), (0, 2))
-    assert alone.seq == 2, "a number is taken for each value, also if nobody wants its record"
+    assert alone.events == 2, "a number is taken for each value, also if nobody wants its record"
 
 
 def emit_two(bus):

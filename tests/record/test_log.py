@@ -1,4 +1,3 @@
-import io
 import json
 from base64 import b64decode
 from hashlib import sha256
@@ -12,9 +11,8 @@ from hypothesis import strategies as st
 
 from simnet.errors import LogError
 from simnet.record import events as ev
-from simnet.record.bus import Bus
 from simnet.record.lines import LINES, encode_lines, line, stamp
-from simnet.record.log import LogWriter, read
+from simnet.record.log import read
 from simnet.record.rounding import pack
 from tests.record.stories import forge, lawful, lines, start, write
 
@@ -266,28 +264,3 @@ def test_lines_that_are_written_together_are_those_that_would_be_written_alone(d
     event = data.draw(st.from_type(kind))
     together = encode_lines([LINES[kind](7, stamp(0.25), kind.kind, *msgspec.structs.astuple(event))] * 2)
     assert together == 2 * (line(7, 0.25, event) + b"\n")
-
-
-def test_messages_that_are_followed_make_the_log_of_their_records():
-    happened = [
-        (0.0, start(2, [(0, 1)])),
-        (0.1, ev.MessageSent(0, 1, 1, 1, "value", 16, 48)),
-        (0.2, ev.MessageSent(1, 1, 0, 2, "notice", 0, 32)),
-        (1 / 3, ev.MessageDelivered(1, 1, 0, 1)),
-        (1 / 3, ev.MessageLost(1, 1, 0, 2)),
-        (1.0, ev.RunFinished([0, 0], "", "")),
-    ]
-    sink = io.BytesIO()
-    writer = LogWriter(sink)
-    bus = Bus(writer)
-    for now, event in happened:
-        ways = {ev.MessageSent: bus.on_sent, ev.MessageDelivered: bus.on_delivered, ev.MessageLost: bus.on_lost}
-        if type(event) not in ways:
-            bus.emit(now, event)
-            continue
-        bus.seq += 1
-        fields = [value for value in msgspec.structs.astuple(event) if value is not None]
-        for tell in ways[type(event)]:
-            tell(bus.seq, now, *fields)
-    writer.close()
-    assert (sink.getvalue(), writer.digest) == write(happened)

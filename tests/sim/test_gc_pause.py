@@ -2,13 +2,13 @@ import gc
 
 import pytest
 
-from simnet.sim.gc_pause import resting
+from simnet.sim.gc_pause import gc_paused
 
 
-@resting()
+@gc_paused()
 def fail() -> None:
     assert not gc.isenabled()
-    with resting():
+    with gc_paused():
         pass
     assert not gc.isenabled(), "the inner rest ended the outer one"
     raise ZeroDivisionError

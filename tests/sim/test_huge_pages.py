@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from simnet.sim import huge_pages as pages
-from simnet.sim.huge_pages import GROWTH, LARGE, Pages
+from simnet.sim.huge_pages import GROWTH, LARGE, HugePages
 
 STORY = """
 import ctypes
@@ -17,10 +17,10 @@ def large():
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages"))
 
-tended = pages.Pages()
+tended = pages.HugePages()
 held = [bytes(400) for _ in range(800_000)]
 before = large()
-tended.tend()
+tended.collapse()
 print(large() - before, sum(map(len, held)))
 """
 
@@ -38,10 +38,10 @@ def test_memory_is_gathered_when_there_is_much_of_it_and_again_when_there_is_muc
     held = [0, LARGE - 1, LARGE, LARGE + 1, int(GROWTH * LARGE) - 1, int(GROWTH * LARGE)]
     sizes = iter([0, *held])
     monkeypatch.setattr(pages, "_resident", lambda: next(sizes))
-    tended = Pages()
+    tended = HugePages()
     gathered = []
     for _ in held:
-        tended.tend()
+        tended.collapse()
         gathered.append(len(advised))
     assert gathered == [0, 0, 2, 2, 2, 4]
     assert advised[:2] == [(0, 4 << 20, 25), (8 << 20, 2 << 20, 25)]
@@ -51,16 +51,16 @@ def test_what_a_process_held_before_the_run_is_left_as_it_is(advised, monkeypatc
     """A worker that has had a large run does not pay for it in every small one after it."""
     sizes = iter([3 * LARGE, 4 * LARGE, 5 * LARGE])
     monkeypatch.setattr(pages, "_resident", lambda: next(sizes))
-    tended = Pages()
-    tended.tend()
+    tended = HugePages()
+    tended.collapse()
     assert advised == []
-    tended.tend()
+    tended.collapse()
     assert len(advised) == 2
 
 
 def test_where_the_system_tells_nothing_nothing_is_done(advised, monkeypatch, tmp_path):
     monkeypatch.setattr(pages, "_PROCESS", tmp_path)
-    Pages().tend()
+    HugePages().collapse()
     assert advised == []
 
 

@@ -1,4 +1,4 @@
-"""The workshop: whose problems are solved together changes no number of a run."""
+"""Batches: whose problems are solved together changes no number of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from simnet import run
 from simnet.learning.batch_solver import BatchSolver
-from simnet.sim import solve_batches as workshop
+from simnet.sim import solve_batches
 from tests.sim.small import TICKS, scenario
 
 CROWD = {
@@ -50,9 +50,9 @@ def test_three_hundred_agents_solved_together_or_one_by_one_make_the_same_run(mo
     world = scenario(**CROWD, algorithm=algorithm, privacy={"epsilon": 20.0})
     sizes = batches(monkeypatch)
     together_ = run(world)
-    assert max(sizes) > workshop.BATCH // 2
+    assert max(sizes) > solve_batches.BATCH // 2
     sizes.clear()
-    monkeypatch.setattr(workshop, "BATCH", 1)
+    monkeypatch.setattr(solve_batches, "BATCH", 1)
     assert run(world).digest == together_.digest
     assert not sizes
 
@@ -81,7 +81,7 @@ def test_work_that_needs_no_solution_ends_at_once_and_outcomes_keep_their_order(
             yield _Trivial()
         return name
 
-    assert workshop.see_through([work(n, f"{n}") for n in (2, 0, 1)], BatchSolver()) == ["2", "0", "1"]
+    assert solve_batches.solve_all([work(n, f"{n}") for n in (2, 0, 1)], BatchSolver()) == ["2", "0", "1"]
 
 
 class _Trivial:
