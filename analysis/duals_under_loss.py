@@ -21,7 +21,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from analysis.palette import style
-from simnet import Scenario, run, world
+from simnet import Scenario, run
+from simnet.build import build
 from simnet.record.events import ReleaseMade
 from simnet.record.rounding import unpack
 
@@ -36,7 +37,7 @@ WAYS = {
 
 def optimum(scenario: Scenario) -> np.ndarray:
     """The minimiser of all agents' objectives together."""
-    objectives = world.build(scenario).objectives
+    objectives = build(scenario).objectives
 
     def total(theta: np.ndarray) -> tuple[float, np.ndarray]:
         return sum(f.value(theta) for f in objectives), np.sum([f.gradient(theta) for f in objectives], axis=0)

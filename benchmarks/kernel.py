@@ -25,7 +25,8 @@ import networkx as nx
 import simpy
 
 from benchmarks.report import publish
-from simnet import Scenario, wiring
+from simnet import Scenario
+from simnet.build import build_engine
 from simnet.methods.peer import Parts
 from simnet.network import frame
 from simnet.network.latency import Uniform
@@ -102,7 +103,7 @@ async def sender(engine: VirtualEngine, node: Node, parts: Parts | None) -> None
 
 def simnet(*subscribers: Subscriber, opens: bool = False) -> Measured:
     metrics = Metrics()
-    engine = wiring.engine(SCENARIO, GRAPH, Bus(metrics, *subscribers), None)
+    engine = build_engine(SCENARIO, GRAPH, Bus(metrics, *subscribers), None)
     engine.emit(events.RunStarted(events.SCHEMA, "", False, SCENARIO.resolved(), sorted(GRAPH.edges), [1] * NODES, 1))
     nodes = [Node(node) for node in range(NODES)]
     for node in nodes:

@@ -22,10 +22,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.report import publish
 from simnet import Scenario, simulate
+from simnet.build import build
 from simnet.learning.evaluation import Evaluator
 from simnet.learning.objective import LocalObjective
 from simnet.learning.solver import Solution, Solver
-from simnet.world import build
 
 QUICKSTART = Path(__file__).parents[1] / "scenarios" / "quickstart.toml"
 

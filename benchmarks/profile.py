@@ -22,9 +22,9 @@ from benchmarks import kernel, scale
 from benchmarks.overhead import QUICKSTART
 from benchmarks.report import publish
 from simnet import Scenario, simulate
+from simnet.build import build
 from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
-from simnet.world import build
 
 HOME = os.path.dirname(simnet.__file__) + os.sep
 EVERY = 0.001

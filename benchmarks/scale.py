@@ -24,10 +24,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.report import publish
 from simnet import Scenario
+from simnet.build import build
 from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
 from simnet.simulate import play
-from simnet.world import build
 
 SIZES = (100, 1_000, 10_000)
 LARGEST = 100_000

@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.overhead import QUICKSTART, Work, recording
 from benchmarks.report import publish
 from simnet import Scenario, simulate
+from simnet.build import World, build
 from simnet.learning.dataset import Dataset
-from simnet.world import World, build
 
 
 class Plain:

@@ -34,12 +34,12 @@ from typing import Any
 
 import simnet
 from simnet import Scenario
+from simnet.build import World, build
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics
 from simnet.simulate import play
-from simnet.world import World, build
 
 STORED = Path(__file__).with_name("work.json")
 TOLERANCE = 0.1

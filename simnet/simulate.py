@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from threadpoolctl import threadpool_limits
 
-from simnet import wiring
 from simnet.agent.hub import program_of
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.report_phase import after_reports
+from simnet.build import World, build, build_engine, build_port
 from simnet.diagnostics import tell
 from simnet.errors import ScenarioError
 from simnet.learning.evaluation import Evaluator, Scoreboard
@@ -32,7 +32,6 @@ from simnet.sim.faults import happenings, schedule
 from simnet.sim.gc_pause import gc_paused
 from simnet.streams import Streams
 from simnet.version import VERSION
-from simnet.world import World, build
 
 if TYPE_CHECKING:
     import polars as pl
@@ -149,14 +148,14 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     scenario, graph = built.scenario, built.graph
     board = scoreboard(built)
     streams, compute = Streams(scenario.seed), scenario.compute.read(scenario.find)
-    engine = wiring.engine(scenario, graph, bus, board)
+    engine = build_engine(scenario, graph, bus, board)
     for happening in happenings(scenario.fault, graph, streams):
         schedule(engine, happening)
     engine.emit(first_event(built))
     for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
         pacing = scenario.network.pacing.for_agent(streams, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
-        port = wiring.port(scenario, engine, agent, neighbourhood, compute.for_agent(streams, agent))
+        port = build_port(scenario, engine, agent, neighbourhood, compute.for_agent(streams, agent))
         ledger = built.calibration.ledger(scenario.privacy.delta)
         program = program_of(peer)(
             peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from simnet.agent.port import Port, never
 from simnet.network.row_reports import Reports
 from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
+
+
+@dataclass(frozen=True, eq=False)
+class Reporting:
+    """The phase before the first round: the reports of each agent's rows, None where they stay, and its end."""
+
+    reports: Sequence[Reports | None]
+
+    @property
+    def begins(self) -> float:
+        """When the first round begins: everybody waits for the slowest."""
+        return max(found.ends for found in self.reports if found is not None)
 
 
 async def after_reports(

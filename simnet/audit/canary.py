@@ -21,12 +21,12 @@ import scipy.sparse as sp
 
 from simnet.audit.lies import who
 from simnet.audit.section import Audit
+from simnet.build import World, own_objectives
 from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset
 from simnet.learning.dealing import DealtData
 from simnet.learning.scaling import bound_rows
 from simnet.vectors import Vector
-from simnet.world import World, own_objectives
 
 SINE = 0.3
 """s of the adversarial pair; c = √(1 − s²)."""

@@ -12,12 +12,12 @@ from simnet.audit.canary import holder, neighbours
 from simnet.audit.lies import lying_flips, lying_peer, lying_plans
 from simnet.audit.row_paths import Way, ways
 from simnet.audit.section import Audit
+from simnet.build import World, build
 from simnet.learning.dataset import Matrix
 from simnet.methods.method import Calibration
 from simnet.methods.peer import Peer
 from simnet.scenario import Scenario
 from simnet.streams import Streams
-from simnet.world import World, build
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simnet.audit.section import Audit
+from simnet.build import World, hold, training
 from simnet.errors import ScenarioError
 from simnet.learning.objective import LocalObjective
-from simnet.world import World, hold, training
 
 Report = tuple[bytes, float]
 """A row as it travels: its features, and its label."""

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import networkx as nx
 
+from simnet.agent.report_phase import Reporting
+from simnet.build import World, build, build_links, build_writer
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import AgentSize, Setting
 from simnet.network import frame
 from simnet.privacy.noise_plan import Facts, span
-from simnet.reporting import Reporting
 from simnet.scenario import Scenario
 from simnet.sim.faults import happenings
 from simnet.streams import Streams
-from simnet.wiring import links, writer
-from simnet.world import World, build
 
 
 def explain(scenario: Scenario) -> dict[str, Facts]:
     """Topic → fact → value."""
     built = build(scenario)
-    links(scenario, built.graph)  # refuses overrides of links that do not exist
+    build_links(scenario, built.graph)  # refuses overrides of links that do not exist
     happenings(scenario.fault, built.graph, Streams(scenario.seed))  # and faults of agents that do not
     graph, learning, sizes = built.graph, built.learning, built.sizes
     return {
@@ -102,7 +101,7 @@ def _reports(reporting: Reporting | None) -> Facts:
 def _traffic(scenario: Scenario, sizes: list[AgentSize], features: int) -> Facts:
     import numpy as np
 
-    payload = len(writer(scenario, 0).letter(0, (np.zeros(features),)))
+    payload = len(build_writer(scenario, 0).letter(0, (np.zeros(features),)))
     message = len(frame.encode(frame.Kind.VALUE, sender=0, round=1, payload=b"\0" * payload))
     releases = scenario.algorithm.most_releases(scenario.rounds)
     messages = releases * sum(size.degree for size in sizes)

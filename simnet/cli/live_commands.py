@@ -98,9 +98,9 @@ def init(
 
 
 def _agents(scenario: Scenario) -> int:
-    from simnet.world import graph
+    from simnet.build import draw_graph
 
-    return graph(scenario).number_of_nodes()
+    return draw_graph(scenario).number_of_nodes()
 
 
 @live_app.command()

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from simnet import wiring
 from simnet.agent.hub import program_of
 from simnet.agent.neighbourhood import Neighbourhood
+from simnet.build import World, build_links, build_writer
 from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
 from simnet.live import agent_folder as folder
@@ -26,7 +26,6 @@ from simnet.record import events
 from simnet.simulate import peers_of
 from simnet.streams import Streams
 from simnet.version import VERSION
-from simnet.world import World
 
 
 async def serve(
@@ -71,7 +70,7 @@ class LiveAgent:
         self._numbering = Numbering({agent: sorted(world.graph[agent]) for agent in world.graph})
         neighbours = self._numbering.neighbours[me]
         self.neighbourhood = Neighbourhood(neighbours, self._peer.initial(), aligned=self._pacing.aligned)
-        self._writer = wiring.writer(scenario, me)
+        self._writer = build_writer(scenario, me)
         self._work = scenario.compute.read(scenario.find).for_agent(streams, me) if placement.shim else None
         self._ledger = world.calibration.ledger(scenario.privacy.delta)
         self._unreached = set(neighbours)
@@ -203,7 +202,7 @@ class LiveAgent:
             self.carrier = Direct(self.channel.send)
             return
         me, scenario = self._placement.agent, self._world.scenario
-        links = wiring.links(scenario, self._world.graph)[me]
+        links = build_links(scenario, self._world.graph)[me]
         shared = scenario.network.medium == "shared"
         self.carrier = Shim(
             me, links, clock, self._numbering, self._note, self.channel.send, self._fail, shared_medium=shared

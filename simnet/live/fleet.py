@@ -23,12 +23,12 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from simnet.build import World
 from simnet.diagnostics import warn
 from simnet.errors import LiveError, SimnetError
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.journal import Journal
 from simnet.live.placement import Placement
-from simnet.world import World
 
 LOOPBACK = "127.0.0.1"
 _LEAD_TIME = 0.2

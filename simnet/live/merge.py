@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from simnet.build import World
 from simnet.diagnostics import tell
 from simnet.errors import LiveError
 from simnet.live import agent_folder as folder
@@ -23,7 +24,6 @@ from simnet.record.bus import Bus
 from simnet.sim.evaluation_event import evaluation_done
 from simnet.simulate import first_event, scoreboard
 from simnet.vectors import Vector
-from simnet.world import World
 
 _ARRIVALS = (events.MessageDelivered, events.MessageDuplicated)
 _MESSAGES = (events.MessageSent, *_ARRIVALS, events.MessageLost, events.MessageOverflowed)

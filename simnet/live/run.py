@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
 
+from simnet.build import build
 from simnet.errors import ScenarioError
 from simnet.live import certificates
 from simnet.live.fleet import Fleet
@@ -15,7 +16,6 @@ from simnet.record.bus import Bus
 from simnet.record.folder import slug
 from simnet.scenario import Scenario
 from simnet.simulate import Progress, Result, keep
-from simnet.world import build
 
 
 def run(

@@ -13,13 +13,13 @@ from hashlib import sha256
 
 from threadpoolctl import threadpool_limits
 
+from simnet.build import build
 from simnet.diagnostics import milestone
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.placement import Placement
 from simnet.live.run import check
 from simnet.scenario import Scenario
 from simnet.version import VERSION
-from simnet.world import build
 
 _PAUSE = 0.05
 

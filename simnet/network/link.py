@@ -9,19 +9,20 @@ transmitter refused. So the k-th message of a link meets the same delay and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import repeat
 from math import inf
 from typing import Literal
 
 import msgspec
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
 from simnet.network.draws import MIXED, one_by_one, uniform
 from simnet.network.fates import Luck
 from simnet.network.loss import Sampler
-from simnet.network.model import LinkModel
+from simnet.network.model import Ends, LinkModel
 from simnet.network.transmitter import Departure, Transmitter
 from simnet.streams import Streams
 
@@ -130,3 +131,32 @@ class _Flaws:
         corrupted = next(self._spoils) < 1 - (1 - self._corruption) ** packets
         twin, delay = next(self._twins), next(self._twins)
         return corrupted, delay if twin < self._duplication else inf
+
+
+def connect(
+    edges: nx.Graph[int], models: Mapping[Ends, LinkModel], streams: Streams, *, one_line_out: bool
+) -> dict[int, dict[int, Link]]:
+    """Both directions of every link, by sender and receiver.
+
+    With `one_line_out` all links of an agent leave through one transmitter, which is like the one to its first
+    neighbour. A transmitter that takes no time remembers nothing, so links that are alike share one: a large network
+    has a million of them.
+    """
+    lines: dict[int, Transmitter] = {}
+    if one_line_out:
+        lines = {
+            agent: Transmitter(models[agent, min(edges[agent])], streams, str(agent)) for agent in edges if edges[agent]
+        }
+    idle = {id(model): model for model in models.values() if model.bandwidth is None}
+    instant = {which: Transmitter(model, streams, "") for which, model in idle.items()}
+    lucks: dict[int, Luck | None] = {}
+    found: dict[int, dict[int, Link]] = {agent: {} for agent in edges}
+    # Sender by sender: what is used together lies together.
+    for sender, receiver in [(agent, peer) for agent in edges for peer in sorted(edges[agent])]:
+        model = models[sender, receiver]
+        line = lines.get(sender) or instant.get(id(model))
+        luck = lucks.get(id(model))
+        if luck is None or luck.full:
+            luck = lucks[id(model)] = Luck.on(model, streams)
+        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line, luck)
+    return found

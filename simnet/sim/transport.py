@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from simnet.parts.fields import Count, Number, PositiveSeconds
 from simnet.parts.part import OneOf, Part, bare_word, table
-from simnet.sim.engine import VirtualEngine
+from simnet.sim.interfaces import Engine, Transport
 from simnet.sim.reliable import Reliable
 
 
@@ -18,7 +18,7 @@ class TransportKind(Part):
     repeats: ClassVar[bool] = False
     """Whether a message is sent again until its receiver has acknowledged it."""
 
-    def made(self, engine: VirtualEngine) -> Reliable | None:
+    def made(self, engine: Engine) -> Transport | None:
         """The transport of all agents of an engine; None if messages are left to themselves."""
         return None
 
@@ -40,7 +40,7 @@ class Acknowledged(TransportKind):
     attempts: Count = Field(8, description="transmissions after which the sender gives up")
     repeats: ClassVar[bool] = True
 
-    def made(self, engine: VirtualEngine) -> Reliable:
+    def made(self, engine: Engine) -> Transport:
         return Reliable(engine, self.timeout, self.backoff, self.attempts)
 
 

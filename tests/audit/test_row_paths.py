@@ -75,7 +75,7 @@ def test_a_row_whose_report_is_lost_cannot_be_audited():
 
 
 def _arrives(scenario, plan, row):
-    from simnet.world import build
+    from simnet.build import build
 
     reports = build(scenario).reporting.reports[plan.victim]
     return bool(reports.arrived[row])

@@ -181,10 +181,10 @@ def until(process: subprocess.Popen[str], words: str) -> None:
 
 def test_an_agents_own_noise_is_nobody_elses(place):
     """By default the noise is not that of the seed, which everybody in the deployment knows."""
+    from simnet.build import build
     from simnet.live import agent_folder as folder
     from simnet.scenario import Scenario
     from simnet.simulate import peers_of
-    from simnet.world import build
 
     world = build(Scenario.load(place / "tiny.toml"))
     own = alone(peers_of(world, folder.secret(place))[0].propose(1)).release[0]

@@ -8,13 +8,12 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from simnet import wiring
 from simnet.agent.neighbourhood import Neighbourhood
+from simnet.build import build, build_writer
 from simnet.errors import LiveError
 from simnet.live import checkpoint
 from simnet.methods.peer import alone
 from simnet.simulate import peers_of
-from simnet.world import build
 from tests.live.small import scenario
 
 BEFORE, AFTER = 3, 3
@@ -38,7 +37,7 @@ class Company:
     def __init__(self, world) -> None:
         self.world = world
         self.peers = peers_of(world)
-        self.writers = [wiring.writer(world.scenario, agent) for agent in range(world.agents)]
+        self.writers = [build_writer(world.scenario, agent) for agent in range(world.agents)]
         self.hoods = [
             Neighbourhood(sorted(world.graph[agent]), peer.initial(), aligned=True)
             for agent, peer in enumerate(self.peers)

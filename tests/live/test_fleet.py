@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from simnet import run as simulate
+from simnet.build import build
 from simnet.errors import LiveError
 from simnet.live import run as live
 from simnet.live.fleet import Fleet
@@ -18,7 +19,6 @@ from simnet.live.journal import Journal, RecordKind, _packed
 from simnet.live.merge import content, merge
 from simnet.record import events
 from simnet.simulate import keep
-from simnet.world import build
 from tests.live.small import same_course, scenario, told, unlawful
 
 TESTED = {"name": "ipp-admm", "eta": 0.05, "max_releases": 3}

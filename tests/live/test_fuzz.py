@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simnet.build import build
 from simnet.live import certificates
 from simnet.live.agent import LiveAgent, serve
 from simnet.live.envelope import HEADER_BYTES, Reason
@@ -21,7 +22,6 @@ from simnet.live.fleet import free_ports
 from simnet.live.placement import Placement
 from simnet.network import frame
 from simnet.streams import Streams
-from simnet.world import build
 from tests.live.party import (
     HOST,
     NOWHERE,

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simnet.build import build
 from simnet.errors import LiveError
 from simnet.live.journal import Journal, RecordKind, RoundResult, Start, event_body, packed
 from simnet.live.merge import in_order, merge
 from simnet.record import events
 from simnet.record.bus import Bus
-from simnet.world import build
 from tests.live.small import scenario
 
 

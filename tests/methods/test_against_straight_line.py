@@ -6,7 +6,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from simnet import Scenario, run, world
+from simnet import Scenario, run
+from simnet.build import calibrate, deal_data, draw_graph
 from simnet.methods.method import AgentSize
 from simnet.record.events import ReleaseMade
 from simnet.record.rounding import unpack
@@ -43,12 +44,12 @@ class Setting:
     """The parts, neighbours and noise draws that both sides share."""
 
     def __init__(self, chosen: Scenario) -> None:
-        graph: nx.Graph = world.graph(chosen)
-        learning = world.deal_data(chosen, AGENTS)
+        graph: nx.Graph = draw_graph(chosen)
+        learning = deal_data(chosen, AGENTS)
         self.parts = [(np.asarray(part.X), part.y) for part in learning.parts]
         self.neighbours = [sorted(graph[agent]) for agent in range(AGENTS)]
         sizes = [AgentSize(rows, len(self.neighbours[agent])) for agent, rows in enumerate(learning.rows)]
-        found = world.calibrate(chosen, sizes)
+        found = calibrate(chosen, sizes)
         self.regulariser, self.plans = found.regulariser, found.plans
         self.b1, self.b2 = np.zeros((2, ROUNDS, AGENTS, 8))
         self.bar, self.query = np.zeros((2, ROUNDS, AGENTS))

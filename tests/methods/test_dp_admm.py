@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simnet import Scenario, run, world
+from simnet import Scenario, run
+from simnet.build import build
 from simnet.errors import ScenarioError
 from simnet.learning.feature_graph import fused
 from simnet.record.events import BroadcastSkipped, PrivacySpent, ReleaseMade, ReportsGathered
@@ -47,7 +48,7 @@ class Setting:
     """What both sides share: the rows, A with its constants, and the noise on the mean gradient of all rows."""
 
     def __init__(self, chosen: Scenario) -> None:
-        built = world.build(chosen)
+        built = build(chosen)
         self.parts = [(np.asarray(part.X), part.y) for part in built.learning.parts]
         spec = chosen.algorithm
         graph = fused(built.learning.public, spec.graph_penalty).toarray()
@@ -143,7 +144,7 @@ def test_an_untrusted_hub_costs_more_noise_and_fewer_bytes():
 
 
 def test_rows_that_are_lost_on_their_way_to_a_trusted_hub_take_no_part():
-    built = world.build(scenario(**{"network.link.loss": 0.5}))
+    built = build(scenario(**{"network.link.loss": 0.5}))
     arrived = sum(found.delivered for found in built.reporting.reports if found is not None)
     assert built.sizes[0].rows == built.learning.rows[0] + arrived < 1200
     charge = dict(built.calibration.plans[0].rounds[0].charge.parameters)
@@ -155,7 +156,7 @@ def test_the_papers_noise_is_its_theorem_1_and_claims_about_its_target():
     n, epsilon = 1200, 2.0
     alpha = np.log(1e3) / (0.5 * epsilon) + 1
     sigma = np.sqrt(alpha * ROUNDS / (2 * n**2 * epsilon * 0.5))
-    assert world.build(chosen).calibration.plans[0].rounds[0].scale == pytest.approx(sigma)
+    assert build(chosen).calibration.plans[0].rounds[0].scale == pytest.approx(sigma)
     assert run(chosen).summary["privacy"]["claimed_epsilon"] == pytest.approx(2.0, rel=0.01)
 
 
@@ -167,7 +168,7 @@ def test_noise_that_the_scenario_names_costs_what_it_costs():
 
 
 def test_the_graph_comes_from_rows_that_are_neither_trained_nor_tested_on():
-    built, bare = world.build(scenario()), world.build(scenario(**{"algorithm.graph": "none"}))
+    built, bare = build(scenario()), build(scenario(**{"algorithm.graph": "none"}))
     held_out = {row.tobytes() for row in np.asarray(bare.learning.test.X)}
     public = {row.tobytes() for row in np.asarray(built.learning.public)}
     tested = {row.tobytes() for row in np.asarray(built.learning.test.X)}
@@ -179,4 +180,4 @@ def test_the_graph_comes_from_rows_that_are_neither_trained_nor_tested_on():
 
 def test_too_few_rows_for_graph_and_test_are_refused():
     with pytest.raises(ScenarioError, match=r"outside the training set \(1\) cannot be shared"):
-        world.build(scenario(**{"data.train": 1499}))
+        build(scenario(**{"data.train": 1499}))

@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from simnet import Scenario, run, world
+from simnet import Scenario, run
+from simnet.build import calibrate
 from simnet.learning.losses import LOGISTIC
 from simnet.learning.objective import LocalObjective
 from simnet.methods.ipp_admm import IppAdmmPeer
@@ -121,8 +122,7 @@ def test_the_sharper_bound_buys_less_noise_for_the_same_epsilon(name):
     )
     sizes = [AgentSize(1000, 3)]
     wide, narrow = (
-        world.calibrate(scenario.with_(**{"privacy.bound": bound}), sizes).plans[0]
-        for bound in ("moments", "transport")
+        calibrate(scenario.with_(**{"privacy.bound": bound}), sizes).plans[0] for bound in ("moments", "transport")
     )
     assert narrow.sigma1 < 0.99 * wide.sigma1
     summary = run(scenario.with_(**{"privacy.bound": "transport"})).summary

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simnet import Scenario, run, world
+from simnet import Scenario, run
+from simnet.build import build
 from simnet.errors import ScenarioError
 from simnet.methods import METHODS
 
@@ -25,7 +26,7 @@ def scenario(name: str, calibration: str, **algorithm: object) -> Scenario:
 @pytest.mark.parametrize("name", ["pp-admm", "ipp-admm"])
 def test_noise_that_is_named_costs_what_the_calibration_that_found_it_asked_for(name, calibration):
     asked = scenario(name, calibration)
-    built = world.build(asked)
+    built = build(asked)
     plan = built.calibration.plans[0]
     named = {
         "sigma": plan.sigma1,
@@ -36,7 +37,7 @@ def test_noise_that_is_named_costs_what_the_calibration_that_found_it_asked_for(
     if name == "ipp-admm":
         named["test_epsilon"] = plan.test.epsilon1 + plan.test.epsilon2
     given = scenario(name, calibration, **named)
-    again = world.build(given).calibration.plans[0]
+    again = build(given).calibration.plans[0]
     assert (again.sigma1, again.sigma2, again.releases) == (plan.sigma1, plan.sigma2, plan.releases)
     if name == "ipp-admm":
         assert again.test.query_scale == pytest.approx(plan.test.query_scale, rel=1e-12)
@@ -50,7 +51,7 @@ def test_noise_that_is_named_costs_what_the_calibration_that_found_it_asked_for(
 
 
 def test_half_the_noise_costs_more_than_was_asked_for_and_no_ledger_refuses_it():
-    plan = world.build(scenario("pp-admm", "proven")).calibration.plans[0]
+    plan = build(scenario("pp-admm", "proven")).calibration.plans[0]
     loud = scenario("pp-admm", "proven", sigma=plan.sigma1 / 2, output_sigma=plan.sigma2 / 2)
     summary = run(loud).summary
     assert summary["privacy"]["proven_epsilon"] > 3.5

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from simnet import Scenario, run, world
+from simnet import Scenario, run
+from simnet.build import build
 from simnet.errors import ScenarioError
 from simnet.record.events import PrivacySpent, ReleaseMade, ReportsGathered, RoundStarted
 from simnet.record.laws import Laws
@@ -52,7 +53,7 @@ def test_servers_do_what_the_plain_loop_does_with_the_reports_that_arrived(calib
     fields = {"label_epsilon": 1.0, "objective_bound": 0.5, "primal_decay": 0.9}
     chosen = scenario(**{f"algorithm.{name}": value for name, value in fields.items()})
     chosen = chosen.with_(**{"privacy.calibration": calibration, "network.access.loss": loss})
-    built = world.build(chosen)
+    built = build(chosen)
     parts, noise, tilts = [], np.zeros((ROUNDS, SERVERS, FEATURES)), []
     for server, part in enumerate(built.learning.parts):
         wrong = Streams(3).generator("labels", server).random(part.rows) < 1 / (1 + math.e)
@@ -70,7 +71,7 @@ def test_servers_do_what_the_plain_loop_does_with_the_reports_that_arrived(calib
 
 def test_without_noise_the_servers_reach_the_optimum_of_an_outside_solver():
     chosen = scenario(rounds=200, **{"privacy.calibration": "none", "algorithm.eta": 0.03})
-    parts = [(np.asarray(part.X), part.y) for part in world.build(chosen).learning.parts]
+    parts = [(np.asarray(part.X), part.y) for part in build(chosen).learning.parts]
     best = straight_line.optimum(parts, 0.02)
     np.testing.assert_allclose(models(run(chosen), 200)[-1], np.tile(best, (SERVERS, 1)), atol=1e-6)
 
@@ -79,7 +80,7 @@ def test_labels_that_are_nearly_never_flipped_give_nearly_that_optimum():
     """ε → ∞, R = 0, V → 0."""
     fields = {"label_epsilon": 40.0, "objective_bound": 0.0, "primal_scale": 1e-9, "eta": 0.03}
     chosen = scenario(rounds=200, **{f"algorithm.{name}": value for name, value in fields.items()})
-    parts = [(np.asarray(part.X), part.y) for part in world.build(chosen).learning.parts]
+    parts = [(np.asarray(part.X), part.y) for part in build(chosen).learning.parts]
     best = straight_line.optimum(parts, 0.02)
     np.testing.assert_allclose(models(run(chosen), 200)[-1], np.tile(best, (SERVERS, 1)), atol=1e-6)
 
@@ -120,7 +121,7 @@ def test_labels_are_charged_before_the_first_round_and_models_in_each():
 
 def test_the_loss_of_the_primal_noise_grows_geometrically_as_the_noise_decays():
     """ρ_T = (Δ²/2V²) Σ ρ^−(t−1), Δ = 2L(e^ε+1)/((e^ε−1) m (a/n + 2βV)), up to the solver's tolerance."""
-    built = world.build(scenario(**{"algorithm.primal_scale": 0.7, "algorithm.label_epsilon": 1.5}))
+    built = build(scenario(**{"algorithm.primal_scale": 0.7, "algorithm.label_epsilon": 1.5}))
     size, plan = built.sizes[0], built.calibration.plans[0]
     shift = 2 / math.tanh(0.75) / (size.rows * (0.02 + 0.2 * size.degree))
     total = sum(shift**2 / (2 * round.scale**2) for round in plan.rounds)
@@ -131,4 +132,4 @@ def test_the_loss_of_the_primal_noise_grows_geometrically_as_the_noise_decays():
 
 def test_a_server_without_a_single_report_is_refused():
     with pytest.raises(ScenarioError, match="not one of 300 reports reaches server 0"):
-        world.build(scenario(**{"network.access.loss": 1.0}))
+        build(scenario(**{"network.access.loss": 1.0}))

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from simnet import Scenario, run, world
+from simnet import Scenario, run
+from simnet.build import build
 from simnet.errors import BudgetError, ScenarioError
 from simnet.methods import METHODS
 from simnet.methods.method import AgentSize
@@ -55,7 +56,7 @@ class Setting:
     """The parts, neighbours and noise draws that both sides share."""
 
     def __init__(self, chosen: Scenario) -> None:
-        built = world.build(chosen)
+        built = build(chosen)
         self.schedules = built.calibration.plans
         self.parts = [(np.asarray(part.X), part.y) for part in built.learning.parts]
         self.neighbours = [sorted(built.graph[agent]) for agent in range(AGENTS)]
@@ -127,7 +128,7 @@ def test_the_dual_step_changes_neither_the_noise_nor_its_price(calibration):
     """λ_i is computed from what was released, so the mechanism of a round does not contain it."""
     steps = {"algorithm.dual_step": 0.03, "algorithm.dual_growth": 1.02, "algorithm.agent_dual_step": [0.02] * AGENTS}
     plain = scenario("m-admm", **{"privacy.calibration": calibration})
-    assert world.build(plain.with_(**steps)).calibration.plans == world.build(plain).calibration.plans
+    assert build(plain.with_(**steps)).calibration.plans == build(plain).calibration.plans
 
 
 @pytest.mark.parametrize("differ", [False, True])
@@ -138,7 +139,7 @@ def test_dual_steps_that_change_alike_lead_to_the_optimum_and_different_ones_to_
     fields = {"algorithm.eta": 0.1, "algorithm.regulariser": 0.05, "algorithm.tolerance": 1e-10}
     chosen = scenario("m-admm", **fields, **steps, rounds=600)
     chosen = chosen.with_(**{"privacy.calibration": "none", "data.rows": 900})
-    parts = [(np.asarray(part.X), part.y) for part in world.build(chosen).learning.parts]
+    parts = [(np.asarray(part.X), part.y) for part in build(chosen).learning.parts]
     best = straight_line.optimum(parts, 0.05)
     weighted = straight_line.optimum(parts, 0.05, 1 / np.array(own)) if differ else best
     last = models(run(chosen), 600)[-1]
@@ -198,7 +199,7 @@ def test_the_claims_are_the_totals_of_the_papers_theorems():
     rate, growth = 3.0, 1.02
     for name in ("m-admm", "r-admm"):
         chosen = scenario(name, **{"algorithm.noise_rate": rate, "algorithm.penalty_growth": growth})
-        built = world.build(chosen)
+        built = build(chosen)
         worst = 0.0
         for size in built.sizes:
             eta = 0.05 * growth ** np.arange(ROUNDS)
@@ -215,9 +216,9 @@ def test_the_claims_are_the_totals_of_the_papers_theorems():
 
 def test_noise_that_the_scenario_names_is_the_noise_that_is_drawn():
     for name, field in (("dvp", "noise_rate"), ("pvp", "noise_rate")):
-        built = world.build(scenario(name, **{f"algorithm.{field}": 5.0, "algorithm.noise_growth": 1.5}))
+        built = build(scenario(name, **{f"algorithm.{field}": 5.0, "algorithm.noise_growth": 1.5}))
         assert [plan.scale for plan in built.calibration.plans[0].rounds[:3]] == pytest.approx([5.0, 7.5, 11.25])
-    built = world.build(scenario("r-admm", **{"algorithm.noise": "gaussian", "algorithm.sigma": 0.2}))
+    built = build(scenario("r-admm", **{"algorithm.noise": "gaussian", "algorithm.sigma": 0.2}))
     assert {plan.scale for plan in built.calibration.plans[0].rounds} == {0.2}
     assert built.calibration.limit == math.inf
 
@@ -232,7 +233,7 @@ def test_without_noise_every_method_reaches_the_optimum_that_an_outside_solver_f
     chosen = scenario(name, **{f"algorithm.{field}": value for field, value in fields.items()})
     chosen = chosen.with_(rounds=300, **{"privacy.calibration": "none", "data.rows": 900})
     result = run(chosen)
-    parts = [(np.asarray(part.X), part.y) for part in world.build(chosen).learning.parts]
+    parts = [(np.asarray(part.X), part.y) for part in build(chosen).learning.parts]
     best = straight_line.optimum(parts, 0.05)
     assert result.summary["privacy"]["proven_epsilon"] is None
     last = models(result, 300)
@@ -246,20 +247,20 @@ def test_without_noise_every_method_reaches_the_optimum_that_an_outside_solver_f
 
 def test_the_papers_privacy_theorems_are_refused_where_they_say_nothing():
     with pytest.raises(ScenarioError, match="at least as large as the dual step"):
-        world.build(scenario("m-admm", **{"algorithm.dual_step": 0.1, "privacy.calibration": "paper"}))
+        build(scenario("m-admm", **{"algorithm.dual_step": 0.1, "privacy.calibration": "paper"}))
     growing = {"algorithm.dual_step": 0.04, "algorithm.dual_growth": 1.1, "privacy.calibration": "paper"}
     with pytest.raises(ScenarioError, match=r"agent 0's penalty of round 4 is 0\.05, .* dual step 0\.05324"):
-        world.build(scenario("m-admm", **growing))
+        build(scenario("m-admm", **growing))
     with pytest.raises(ScenarioError, match=r"algorithm\.agent_dual_step: 2 values for 6 agents"):
-        world.build(scenario("m-admm", **{"algorithm.agent_dual_step": [0.1, 0.2]}))
+        build(scenario("m-admm", **{"algorithm.agent_dual_step": [0.1, 0.2]}))
     few = {"data.rows": 60, "data.train": 42, "algorithm.eta": 1e-3, "privacy.epsilon": 1e9}
     for name in ("m-admm", "dvp", "r-admm"):
         with pytest.raises(ScenarioError, match="too few rows"):
-            world.build(scenario(name, **few, **{"privacy.calibration": "paper"}))
+            build(scenario(name, **few, **{"privacy.calibration": "paper"}))
 
 
 def test_equal_schedules_are_calibrated_once_and_charges_add_up_to_the_plan():
-    built = world.build(scenario("r-admm"))
+    built = build(scenario("r-admm"))
     totals = [account(schedule.charges, 1e-4).proven_epsilon for schedule in built.calibration.plans]
     assert totals == pytest.approx([2.0] * AGENTS, rel=1e-6)
 

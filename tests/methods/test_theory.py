@@ -8,12 +8,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from simnet import Scenario, world
+from simnet import Scenario
+from simnet.build import World, build
 from simnet.methods import METHODS
 from simnet.methods.m_admm import rate
 from simnet.methods.method import Finding, Setting
 from simnet.methods.r_admm import recycling_margins
-from simnet.world import World
 from tests.methods import straight_line
 
 
@@ -31,7 +31,7 @@ def findings(name: str, **changes: object) -> dict[str, tuple[bool | None, float
         "algorithm": {"name": "admm"},
         "privacy": {"epsilon": 20.0},
     }
-    built = world.build(Scenario.of(base).with_method(name).with_(**changes))
+    built = build(Scenario.of(base).with_method(name).with_(**changes))
     found = theory(built)
     return {finding.name: (finding.holds, finding.margin) for finding in found}
 
@@ -106,9 +106,7 @@ def test_a_gamma_that_the_advice_names_is_enough():
     base = {"topology": {"kind": "complete", "agents": 4}}
     findings_before = findings("r-admm", **{"algorithm.gamma": 0.0})
     assert not all(holds for name, (holds, _) in findings_before.items() if "condition" in name)
-    built = world.build(
-        Scenario.of(base | {"algorithm": {"name": "r-admm", "gamma": 0.0}, "data": {"source": "synthetic"}})
-    )
+    built = build(Scenario.of(base | {"algorithm": {"name": "r-admm", "gamma": 0.0}, "data": {"source": "synthetic"}}))
     told = [f.sentence for f in theory(built)]
     gamma = float(told[0].split("gamma = ")[1].split(" ")[0]) * 1.02
     after = findings("r-admm", **{"algorithm.gamma": gamma})
@@ -117,7 +115,7 @@ def test_a_gamma_that_the_advice_names_is_enough():
 
 def test_the_least_error_of_pp_admm_solves_its_own_quadratic_equation():
     content = {"algorithm": {"name": "pp-admm"}, "data": {"source": "synthetic", "features": 6}}
-    built = world.build(Scenario.of(content | {"privacy": {"epsilon": 5.0}}))
+    built = build(Scenario.of(content | {"privacy": {"epsilon": 5.0}}))
     found = theory(built)
     worst = max(math.log(2) - finding.margin for finding in found if "Theorem 4" in finding.name)
     log = math.log(20)

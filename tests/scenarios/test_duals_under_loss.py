@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from simnet import Scenario, run, world
+from simnet import Scenario, run
+from simnet.build import deal_data
 from simnet.record.events import ReleaseMade
 from simnet.record.rounding import unpack
 
@@ -35,7 +36,7 @@ def scenario(**changes: Any) -> Scenario:
 @cache
 def optimum() -> np.ndarray:
     """The minimiser of Σ_i f_i by quasi-Newton steps on all the rows."""
-    parts = [(np.asarray(part.X), part.y) for part in world.deal_data(scenario(), 10).parts]
+    parts = [(np.asarray(part.X), part.y) for part in deal_data(scenario(), 10).parts]
 
     def total(theta):
         value, gradient = 0.05 * theta @ theta, 0.1 * theta

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from simnet import Scenario, simulate
-from simnet.world import build
+from simnet.build import build
 
 WORLD = {
     "seed": 1,

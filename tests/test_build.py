@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from simnet import world
+from simnet.build import build, deal_data
 from tests.sim.small import scenario
 
 
 def test_the_parts_of_a_world_are_those_that_were_dealt_although_only_the_objectives_hold_them():
     chosen = scenario()
-    built = world.build(chosen)
-    dealt = world.deal_data(chosen, built.agents)
+    built = build(chosen)
+    dealt = deal_data(chosen, built.agents)
     assert built.learning.rows == dealt.rows
     for kept, part in zip(built.learning.parts, dealt.parts, strict=True):
         assert kept.name == part.name

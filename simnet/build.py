@@ -1,0 +1,159 @@
+"""From a Scenario to the objects that run: data, graph, noise, links, an engine, ports.
+
+Nothing here decides anything: sections of the scenario become calls of the rooms below, each with its own random
+stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import networkx as nx
+import numpy as np
+
+from simnet.agent.compute import WorkTime
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.report_phase import Reporting
+from simnet.errors import BudgetError, ScenarioError
+from simnet.learning.dataset import Dataset
+from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
+from simnet.learning.evaluation import Scoreboard
+from simnet.learning.objective import LocalObjective
+from simnet.methods.method import AgentSize, Calibration
+from simnet.network.link import Link, connect
+from simnet.network.model import Ends, LinkModel, link_models
+from simnet.network.payload import Writer
+from simnet.network.row_reports import Reports, from_users, upload
+from simnet.privacy.mechanisms import HUB
+from simnet.record.bus import Bus
+from simnet.scenario import Scenario
+from simnet.sim.engine import VirtualEngine
+from simnet.sim.gc_pause import gc_paused
+from simnet.sim.virtual_port import VirtualPort
+from simnet.streams import Streams
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything about a scenario that does not change while it runs; one world can be simulated many times."""
+
+    scenario: Scenario
+    graph: nx.Graph[int]
+    learning: DealtData
+    sizes: list[AgentSize]
+    calibration: Calibration
+    objectives: list[LocalObjective]
+    """Each agent's f_i on its own rows, which evaluation looks at."""
+    training: list[LocalObjective]
+    """What each agent computes with: another thing where rows or labels were reported."""
+    reporting: Reporting | None = None
+
+    @property
+    def agents(self) -> int:
+        return len(self.sizes)
+
+
+@gc_paused()
+def build(scenario: Scenario) -> World:
+    """Load the data, draw the graph, calibrate the noise."""
+    edges = draw_graph(scenario)
+    dealt = deal_data(scenario, edges.number_of_nodes())
+    held, reporting = hold(scenario, edges, dealt.parts)
+    sizes = [AgentSize(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
+    calibration = calibrate(scenario, sizes)
+    own = own_objectives(scenario, dealt.parts, calibration.regulariser)
+    trained = own if reporting is None else training(scenario, held, calibration.regulariser)
+    kept = replace(dealt, parts=PartsOfObjectives(dealt.parts[0].name, own))
+    return World(scenario, edges, kept, sizes, calibration, own, trained, reporting)
+
+
+def draw_graph(scenario: Scenario) -> nx.Graph[int]:
+    """Who is whose neighbour."""
+    return scenario.topology.draw(Streams(scenario.seed).generator("topology"), scenario.find)
+
+
+def deal_data(scenario: Scenario, agents: int) -> DealtData:
+    """The rows of each agent, the test set, and the public rows that the method asks for."""
+    return deal(scenario.data, scenario.seed, scenario.find, agents, scenario.algorithm.public_share)
+
+
+def hold(scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset]) -> tuple[list[Dataset], Reporting | None]:
+    """The rows that each agent computes with, once those that travel have travelled, and how they did.
+
+    A row that is lost on its way takes no part, so privacy is calibrated for the rows that arrived; how many they are
+    is public.
+    """
+    method, streams = scenario.algorithm, Streams(scenario.seed)
+    lines, access = models(scenario, edges), scenario.network.access.read(scenario.find)
+    if method.reports_from is None:
+        return list(parts), None
+    sent = [method.reported(agent, part, scenario.privacy, streams) for agent, part in enumerate(parts)]
+    found: dict[int, Reports] = {}
+    for agent, part in enumerate(sent):
+        if method.reports_from == "users":
+            found[agent] = from_users(access, streams, agent, part.rows, part.features)
+        elif (agent, HUB) in lines:
+            found[agent] = upload(lines[agent, HUB], streams, agent, HUB, part.rows, part.features)
+    who = "server {}" if method.reports_from == "users" else "the hub from agent {}"
+    arrived = [
+        _arrived(who.format(agent), part, found[agent]) if agent in found else part for agent, part in enumerate(sent)
+    ]
+    return method.gathered(parts, arrived), Reporting([found.get(agent) for agent in range(len(parts))])
+
+
+def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:
+    if not reports.delivered:
+        raise ScenarioError(f"network: not one of {part.rows} reports reaches {who}; less loss would do")
+    return part if reports.delivered == part.rows else part.take(np.flatnonzero(reports.arrived))
+
+
+def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
+    """Every agent's noise."""
+    try:
+        return scenario.algorithm.calibrate(scenario.privacy, sizes, scenario.rounds)
+    except BudgetError as error:
+        raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
+
+
+def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[LocalObjective]:
+    """Each agent's f_i on its own rows."""
+    return [scenario.algorithm.objective(part, regulariser) for part in parts]
+
+
+def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[LocalObjective]:
+    """What each agent minimises over the rows that it computes with."""
+    return [scenario.algorithm.training_objective(part, regulariser, scenario.privacy) for part in held]
+
+
+def models(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, LinkModel]:
+    """What each direction of every link is like, overrides applied."""
+    return link_models(scenario.network.link, scenario.network.override, edges, scenario.find)
+
+
+def build_links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]]:
+    """Both directions of every link, by sender and receiver."""
+    streams, one_line_out = Streams(scenario.seed), scenario.network.one_line_out
+    return connect(edges, models(scenario, edges), streams, one_line_out=one_line_out)
+
+
+def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:
+    """The engine with its links and its transport, still without agents."""
+    shared = scenario.network.medium == "shared"
+    built = VirtualEngine(build_links(scenario, edges), bus, scoreboard, len(edges), shared_medium=shared)
+    built.transport = scenario.network.transport.made(built)
+    return built
+
+
+def build_port(
+    scenario: Scenario, engine: VirtualEngine, agent: int, neighbourhood: Neighbourhood, work: WorkTime
+) -> VirtualPort:
+    """One agent's way to the outside."""
+    network = scenario.network
+    inbox, payloads = network.inbox.inbox(), build_writer(scenario, agent)
+    return VirtualPort(engine, agent, neighbourhood, payloads, work, scenario.rounds, inbox, network.recovery_time)
+
+
+def build_writer(scenario: Scenario, agent: int) -> Writer:
+    """What makes an agent's payloads."""
+    return Writer(Streams(scenario.seed), agent, scenario.network.codec, scenario.network.topk)
