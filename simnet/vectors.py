@@ -8,5 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 Vector: TypeAlias = npt.NDArray[np.float64]
+Parts: TypeAlias = tuple[Vector, ...]
+"""What a message carries: a model, and perhaps more vectors."""
 Square: TypeAlias = npt.NDArray[np.float64]
 """A square matrix."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from simnet.methods.peer import Known, Parts
+from simnet.methods.peer import Known
 from simnet.network.codec import Partial
+from simnet.vectors import Parts
 
 
 class Neighbourhood:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from simnet.methods.peer import Known, Parts, Peer, Proposal
+from simnet.methods.peer import Known, Peer, Proposal
 from simnet.record.events import Event
-from simnet.vectors import Vector
+from simnet.vectors import Parts, Vector
 
 
 def never() -> bool:

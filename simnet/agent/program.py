@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import Pacing
 from simnet.agent.port import Port
-from simnet.methods.peer import Parts, Peer, Proposal, mortal
+from simnet.methods.peer import Peer, Proposal, mortal
 from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
 from simnet.record.rounding import pack, sig
+from simnet.vectors import Parts
 
 
 async def run_agent(

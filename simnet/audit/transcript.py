@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simnet.agent.neighbourhood import Neighbourhood
-from simnet.methods.peer import Known, Parts, Peer
+from simnet.methods.peer import Known, Peer
 from simnet.privacy.ledger import Charge
 from simnet.privacy.mechanisms import HUB
 from simnet.record import events
 from simnet.record.rounding import unpack
-from simnet.vectors import Vector
+from simnet.vectors import Parts, Vector
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ from typing import Protocol
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages
 from simnet.errors import FrameError, LiveError
-from simnet.methods.peer import Known, Parts, Peer, Proposal, alone
+from simnet.methods.peer import Known, Peer, Proposal, alone
 from simnet.network import frame
 from simnet.network.link import Passage
 from simnet.network.payload import Writer
 from simnet.record import events
-from simnet.vectors import Vector
+from simnet.vectors import Parts, Vector
 
 _BINDING = (events.PrivacySpent, events.SvtTested, events.ReleaseMade)
 """What a repeated round must repeat to the letter."""

@@ -26,15 +26,15 @@ from simnet.learning.objective import LocalObjective, Subproblem
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
 from simnet.methods.evidence import Candidate, without_noise
-from simnet.methods.method import AgentSize, Calibration, Method, Place, Surroundings
-from simnet.methods.peer import Known, Parts, Peer, Proposal, Solving, Work, alone
+from simnet.methods.method import AgentPlace, AgentSize, Calibration, Method, Surroundings
+from simnet.methods.peer import Known, Peer, Proposal, Solving, Work, alone
 from simnet.parts.fields import Count, NonNegative, Positive
 from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import BARE
 from simnet.privacy.noise_plan import Facts, NoisePlan, span
 from simnet.privacy.problem import LocalProblem
 from simnet.streams import Streams
-from simnet.vectors import Vector
+from simnet.vectors import Parts, Vector
 
 
 class Decentralised(Method):
@@ -126,13 +126,19 @@ class Admm(Decentralised):
     def limit(self, privacy: Privacy) -> float:
         return math.inf
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place.size.degree)
         return AdmmPeer(objective, degree=place.size.degree, eta=self.eta, tolerance=self.tolerance, duals=duals)
 
 
 class AdmmPeer(Peer):
-    """Equations (3) and (4) for one agent with `degree` neighbours."""
+    """Equations (3) and (4) for one agent with `degree` neighbours.
+
+    equation (3)  `solution = yield from self.minimiser(self.linear())`
+    equation (3)  duals: `return (dual + dual) - eta * models`
+    equation (3)  `quadratic = 2 * self.eta * self.degree`
+    equation (4)  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
+    """
 
     def __init__(
         self, objective: LocalObjective, *, degree: int, eta: float, tolerance: float, duals: Duals | None = None

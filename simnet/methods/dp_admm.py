@@ -34,7 +34,7 @@ from simnet.learning.losses import LOSSES
 from simnet.learning.objective import LocalObjective
 from simnet.methods.evidence import Candidate, Promise, added
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Setting, Surroundings
-from simnet.methods.peer import Hub, Known, Parts, Peer, Proposal
+from simnet.methods.peer import Hub, Known, Peer, Proposal
 from simnet.parts.fields import NonNegative, Positive, Share
 from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import BARE, Account, Charge
@@ -43,7 +43,7 @@ from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_plan import Facts, NoisePlan
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.streams import Streams
-from simnet.vectors import Vector
+from simnet.vectors import Parts, Vector
 
 
 class DpAdmm(Method):
@@ -73,7 +73,7 @@ class DpAdmm(Method):
     hub: Literal["trusted", "untrusted"] = Field(
         "trusted",
         description="`trusted`: leaves upload their rows once and the hub adds the noise; `untrusted`: every leaf "
-        "sends a noisy gradient a round",
+        "sends a noisy gradient per round",
     )
     sigma: Positive | None = Field(
         None, description="σ of the noise on a gradient; ε is then what it comes to; default: from privacy.epsilon"
@@ -272,7 +272,21 @@ class FusedLasso:
 
 
 class LassoSteps:
-    """The iterates: x and u, and with acceleration the points ahead of them that steps start from."""
+    """Algorithm 3: x and u, and the points x̂ and û ahead of them that steps start from.
+
+    Without acceleration the momentum is 0 and x̂ = x, û = u: that is Algorithm 2, lines 1 to 4.
+
+    line 1  agent.hub: `for t in range(first, rounds + 1):`
+    line 2  `image = p.A @ self.start + self._u_start`
+    line 2  `self._y = np.sign(image) * np.maximum(np.abs(image) - p.sparsity / p.penalty, 0.0)`
+    line 3  HubPeer: `own = own + gaussian(self.rng, plan.scale, self.objective.features)`
+    line 3  `return self.start - p.eta / p.gamma * (gradient + p.penalty * (p.A.T @ (image - self._y)))`
+    line 4  `u = self._u_start + self.problem.A @ x - self._y`
+    line 5  `return (1.0 + math.sqrt(1.0 + 4.0 * self._theta**2)) / 2.0`
+    line 6  `return x + self._momentum() * (x - self.x)`
+    line 7  `self._u_start = u + self._momentum() * (u - self._u)`
+    line 8  agent.hub: `peer.absorb(t, sent, ())`
+    """
 
     def __init__(self, problem: FusedLasso, *, accelerated: bool) -> None:
         self.problem = problem

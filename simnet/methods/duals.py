@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simnet.errors import SimnetError
-from simnet.methods.peer import Known, Parts
-from simnet.vectors import Vector
+from simnet.methods.peer import Known
+from simnet.vectors import Parts, Vector
 
 Steps = Callable[[int], float]
 """The dual step of each round, 0 where the duals rest; the same for all agents."""
@@ -135,12 +135,13 @@ class HealingDuals(Duals):
     after a loss, until the next message. Messages carry D = S − W·θ instead of S: it stays bounded while S grows, so
     that rounding it to few bits does little harm, and it does not change while the model stays.
 
-    Agents may be at different rounds. Their sums are taken at the same time of a common clock, which ticks once a round
-    at every agent, and which an agent that finds a neighbour more than one tick ahead sets forward, as if it had
-    skipped the rounds between. A message says how far the clock is from the round, if it is. Two things keep this
-    stable. An agent whose clock has jumped takes only its part of the change of λ, else the jump is one dual step for
-    many rounds. And where news is old whenever it comes, because the link is slow, the rounds between are filled with
-    an average of the models, and λ follows more slowly: the newest model would be fed back with a gain of 1 + lag.
+    Agents may be at different rounds, so their sums are compared at the same time of a common clock. The clock ticks
+    once per round at every agent. An agent that finds a neighbour more than one tick ahead sets its own clock forward,
+    as if it had skipped the rounds between. A message says how far the clock is from the round, if it is. Two rules
+    keep this stable. An agent whose clock has jumped takes only its part of the change of λ; otherwise the jump would
+    be one dual step for many rounds. And where a slow link makes all news old, the rounds between are filled with an
+    average of the models, and λ follows more slowly; otherwise the newest model would be fed back with a gain of
+    1 + lag.
 
     With `every` = k only each k-th message carries D; the others carry the model alone, and a receiver that has missed
     none of them loses nothing.

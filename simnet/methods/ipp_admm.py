@@ -23,7 +23,7 @@ from pydantic import Field, model_validator
 from simnet.errors import BudgetError
 from simnet.learning.objective import LocalObjective, Measurement
 from simnet.methods.duals import Duals
-from simnet.methods.method import Place
+from simnet.methods.method import AgentPlace
 from simnet.methods.peer import Peer, Proposal, Solving, Test, Work, alone
 from simnet.methods.pp_admm import PAPER_OUTPUT_SHARE, PaperBudget, Perturbation, PpAdmm, PpAdmmPeer, plan_by_paper
 from simnet.parts.fields import Count, NonNegative, Positive, Share
@@ -156,7 +156,7 @@ class IppAdmm(PpAdmm):
             problem, epsilon, self.threshold, self.max_releases, self.clip, self.sensitivity, self.threshold_noise
         )
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, PerturbationPlan)
         assert plan.test is not None
         return IppAdmmPeer(

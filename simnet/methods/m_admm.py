@@ -32,7 +32,7 @@ from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Steps
 from simnet.methods.evidence import Candidate, added, in_objective
-from simnet.methods.method import AgentSize, Calibration, Finding, Place, Setting, Square, Surroundings
+from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting, Surroundings
 from simnet.methods.peer import Peer, Proposal, Work
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import Positive
@@ -40,7 +40,7 @@ from simnet.privacy.budget import Privacy
 from simnet.privacy.noise_plan import NoisePlan
 from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, objective_rounds, primal_rounds
 from simnet.streams import Streams
-from simnet.vectors import Vector
+from simnet.vectors import Square, Vector
 
 _MUS = 1.0 + np.geomspace(1e-3, 1e3, 61)
 
@@ -89,7 +89,7 @@ class _Perturbed(Scheduled):
         kind: type[ScheduledPeer],
         plan: NoisePlan | None,
         objective: LocalObjective,
-        place: Place,
+        place: AgentPlace,
         streams: Streams,
     ) -> Peer:
         """A peer with this method's penalties, dual steps and noise."""
@@ -119,7 +119,7 @@ class _PenaltyPerturbed(_Perturbed):
         share = self.share_of_output
         return objective_rounds(rounds, "penalty-gamma", self.noise, scale, self.tolerance, share)
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         return self.scheduled_peer(MAdmmPeer, plan, objective, place, streams)
 
     def theory(self, setting: Setting) -> list[Finding]:
@@ -150,7 +150,7 @@ class Pvp(_Perturbed):
     def check_theorem(self, agent: int, size: AgentSize, etas: Sequence[float]) -> None:
         """Noise on the output has no Jacobian."""
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         return self.scheduled_peer(PvpPeer, plan, objective, place, streams)
 
 
@@ -264,7 +264,7 @@ class PvpPeer(ScheduledPeer):
 
 
 def rate(etas: Sequence[float], step: float, adjacency: Square, weakest: float, steepest: float) -> float:
-    """M-ADMM, equation (23): the largest δ, over μ > 1: the distance to the optimum falls by 1 + δ a round."""
+    """M-ADMM, equation (23): the largest δ, over μ > 1: the distance to the optimum falls by 1 + δ per round."""
     degrees, weights = np.diag(adjacency.sum(axis=0)), np.diag(etas)
     laplacian = degrees - adjacency
     apart = np.linalg.svd((weights - step * np.eye(len(etas))) @ laplacian, compute_uv=False)

@@ -11,9 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset, Matrix
 from simnet.learning.losses import LOSSES
@@ -25,9 +22,7 @@ from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import Account, Ledger
 from simnet.privacy.noise_plan import Facts, NoisePlan
 from simnet.streams import Streams
-
-Square = npt.NDArray[np.float64]
-"""A square matrix, such as the adjacency of a graph."""
+from simnet.vectors import Square
 
 
 @dataclass(frozen=True)
@@ -39,7 +34,7 @@ class AgentSize:
 
 
 @dataclass(frozen=True)
-class Place:
+class AgentPlace:
     """Where a peer stands: its number, its size, how many agents there are, and for how many rounds."""
 
     agent: int
@@ -206,7 +201,7 @@ class Method(Part):
 
     # One peer per agent.
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         """One agent's mathematics."""
         raise NotImplementedError(f"{type(self).__name__} has neither `peer` nor `peers`")
 
@@ -222,7 +217,7 @@ class Method(Part):
         """The mathematics of all agents, in order; `public` are the features of its `public_share`."""
         agents = zip(calibration.plans, objectives, sizes, strict=True)
         return [
-            self.peer(plan, objective, Place(agent, size, len(sizes), rounds), streams)
+            self.peer(plan, objective, AgentPlace(agent, size, len(sizes), rounds), streams)
             for agent, (plan, objective, size) in enumerate(agents)
         ]
 

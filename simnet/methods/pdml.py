@@ -26,7 +26,7 @@ from simnet.learning.objective import LocalObjective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.evidence import Candidate, Promise, added
-from simnet.methods.method import AgentSize, Finding, Place, Setting, Surroundings
+from simnet.methods.method import AgentPlace, AgentSize, Finding, Setting, Surroundings
 from simnet.methods.peer import Known, Peer, Proposal, Work
 from simnet.parts.fields import NonNegative, Number, Positive
 from simnet.privacy.budget import Privacy
@@ -127,7 +127,7 @@ class Pdml(Decentralised):
             plans = at(PAPER_SCALE if self.primal_scale is None else self.primal_scale)
         return NoiseSchedule("gaussian", tuple(plans), (label_charge(label_epsilon),))
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, NoiseSchedule)
         bound = 0.0 if plan.silent else self.objective_bound
         return PdmlPeer(

@@ -26,9 +26,7 @@ from simnet.learning.objective import Measurement
 from simnet.learning.solver import Problem
 from simnet.methods.evidence import Candidate
 from simnet.privacy.ledger import Charge
-from simnet.vectors import Vector
-
-Parts = tuple[Vector, ...]
+from simnet.vectors import Parts, Vector
 
 
 class Known(msgspec.Struct, frozen=True):

@@ -29,7 +29,7 @@ from simnet.learning.objective import LocalObjective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.evidence import Candidate, in_objective
-from simnet.methods.method import AgentSize, Calibration, Finding, Place, Setting
+from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting
 from simnet.methods.peer import Known, Peer, Proposal, Work
 from simnet.parts.fields import Positive, Share
 from simnet.privacy import zcdp
@@ -173,7 +173,7 @@ class PpAdmm(Decentralised):
         """β of a scenario that names its noise."""
         return self.paper_tolerance if privacy.calibration == "paper" else self.tolerance or default_tolerance(problem)
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, PerturbationPlan)
         return PpAdmmPeer(
             objective,

@@ -25,15 +25,15 @@ from pydantic import Field
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Duals, Steps
 from simnet.methods.evidence import Candidate, in_objective
-from simnet.methods.method import Finding, Place, Setting, Square
-from simnet.methods.peer import Known, Parts, Peer, Proposal, Work
+from simnet.methods.method import AgentPlace, Finding, Setting
+from simnet.methods.peer import Known, Peer, Proposal, Work
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.ledger import Charge
 from simnet.privacy.noise_plan import NoisePlan
 from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, objective_rounds
 from simnet.streams import Streams
-from simnet.vectors import Vector
+from simnet.vectors import Parts, Square, Vector
 
 RECYCLED = Charge.of("recycled", {})
 """An even round's release: a function of what was released before."""
@@ -66,7 +66,7 @@ class RAdmm(Scheduled):
         """η(t) in odd rounds; in even ones the duals rest."""
         return lambda t: self.eta * self.penalty_growth ** (t - 1) if t % 2 else 0.0
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: Place, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, NoiseSchedule)
         return RAdmmPeer(
             objective,

@@ -74,7 +74,7 @@ class LinkModel(_Preset):
 
 
 class Access(LinkModel):
-    """The line of a user to its server, one for each user, over which pdml's reports go."""
+    """The line of a user to its server, one for each user, over which it reports its row."""
 
     def read(self, find: Finder) -> Self:
         if self.latency.needs_length:

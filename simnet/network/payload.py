@@ -20,9 +20,7 @@ import numpy as np
 from simnet.errors import FrameError
 from simnet.network.codec import CODECS, LONGEST, Codec, Partial, TopKSettings
 from simnet.streams import Streams
-from simnet.vectors import Vector
-
-Parts = tuple[Vector, ...]
+from simnet.vectors import Parts, Vector
 
 _COMPOUND = Struct("<BI")
 

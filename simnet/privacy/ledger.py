@@ -21,7 +21,7 @@ from simnet.privacy.claims import Claim
 from simnet.privacy.curves import ORDERS, Curve
 from simnet.privacy.mechanisms import mechanism
 
-Kind = Literal["test", "release"]
+ChargeKind = Literal["test", "release"]
 Basis = Literal["proven", "claimed"]
 Use = tuple[str, tuple[tuple[str, float], ...]]
 
@@ -32,7 +32,7 @@ class Charge:
 
     mechanism: str
     parameters: tuple[tuple[str, float], ...]
-    kind: Kind = "release"
+    kind: ChargeKind = "release"
     times: int = 1
 
     def __hash__(self) -> int:
@@ -48,7 +48,7 @@ class Charge:
         return Charge, (self.mechanism, self.parameters, self.kind, self.times)
 
     @classmethod
-    def of(cls, name: str, parameters: Mapping[str, float], kind: Kind = "release", times: int = 1) -> Charge:
+    def of(cls, name: str, parameters: Mapping[str, float], kind: ChargeKind = "release", times: int = 1) -> Charge:
         """A charge whose parameters are checked against the mechanism's own."""
         numbers = tuple(sorted((key, float(value)) for key, value in parameters.items()))
         mechanism(name, dict(numbers))

@@ -142,7 +142,7 @@ class BroadcastSkipped(AtAgent, frozen=True, forbid_unknown_fields=True):
 class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
     """Before the first round an agent's rows went to whoever computes with them, each in a message of its own.
 
-    The rows are those of its users (pdml), or its own on their way to a trusted hub (dp-admm). All of these
+    The rows are those of its users (PDML), or its own on their way to a trusted hub (DP-ADMM). All of these
     messages have met their fates.
     """
 

@@ -131,8 +131,8 @@ def _blas() -> list[str]:
 def slug(name: str) -> str:
     """A scenario's name as the name of a folder.
 
-    >>> slug("IPP-ADMM on Adult, 5 % loss")
-    'ipp-admm-on-adult-5-loss'
+    >>> slug("Duals on Adult, 5 % loss")
+    'duals-on-adult-5-loss'
     """
     plain = unicodedata.normalize("NFKC", name).casefold()
     return re.sub(r"[\W_]+", "-", plain)[:60].strip("-") or "unnamed"

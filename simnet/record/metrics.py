@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from simnet.privacy.ledger import Account, Charge, Kind, Ledger, network, network_of
+from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network, network_of
 from simnet.privacy.mechanisms import HUB
 from simnet.record import events
 from simnet.record.cost import Cost
@@ -56,7 +56,7 @@ class PrivacyMeter:
 
 
 @lru_cache(maxsize=1 << 12)
-def _checked(name: str, kind: Kind, times: int, *parameters: tuple[str, float]) -> Charge:
+def _checked(name: str, kind: ChargeKind, times: int, *parameters: tuple[str, float]) -> Charge:
     """A charge. Agents make the same charges over and over, and each one is checked once."""
     return Charge.of(name, dict(parameters), kind, times)
 

@@ -27,9 +27,9 @@ from simnet.record.cost import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.checks import nonsense
 from simnet.scenario.messages import sentence, unknown_choice
-from simnet.scenario.methods import MethodTables, merged
 from simnet.scenario.network_section import Network
 from simnet.scenario.overrides import set_path
+from simnet.scenario.per_method import MethodTables, merged
 from simnet.scenario.toml import escaped, parse
 from simnet.sim.faults import AnyFault
 

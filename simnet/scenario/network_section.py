@@ -35,7 +35,7 @@ class Network(Section):
     )
     link: LinkModel = Field(LinkModel(), description="what every link is like")
     override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
-    access: Access = Field(Access(), description="pdml: what the line of each user to its server is like")
+    access: Access = Field(Access(), description="PDML: what the line of each user to its server is like")
 
     @model_validator(mode="after")
     def _nobody_acknowledges_for_all(self) -> Network:

@@ -13,7 +13,7 @@ from simpy.events import EventPriority
 
 from simnet.errors import SimnetError
 from simnet.learning.evaluation import Scoreboard
-from simnet.methods.peer import Parts, Work
+from simnet.methods.peer import Work
 from simnet.network.frame import Frame, Kind
 from simnet.network.link import Link, Passage
 from simnet.record import events
@@ -26,7 +26,7 @@ from simnet.sim.meeting import Meeting
 from simnet.sim.message import Message
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, SOLVING, Signal
 from simnet.sim.solve_batches import SolveBatches
-from simnet.vectors import Vector
+from simnet.vectors import Parts, Vector
 
 _SEEN_THROUGH = (Kind.VALUE, Kind.NOTICE)
 """What a transport cares for."""

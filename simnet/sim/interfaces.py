@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from simpy.events import EventPriority
 
 from simnet.learning.evaluation import Scoreboard
-from simnet.methods.peer import Parts, Proposal, Work
+from simnet.methods.peer import Proposal, Work
 from simnet.network.frame import Frame, Kind
 from simnet.network.inbox import Inbox
 from simnet.network.link import Link, Passage
@@ -21,7 +21,7 @@ from simnet.record.events import Event
 from simnet.sim.meeting import Meeting
 from simnet.sim.message import Message
 from simnet.sim.sim_events import ARRIVAL, Waiting
-from simnet.vectors import Vector
+from simnet.vectors import Parts, Vector
 
 
 class Receiver(Protocol):

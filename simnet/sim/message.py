@@ -8,8 +8,8 @@ from typing import ClassVar, TypeAlias
 import msgspec
 
 from simnet.errors import FrameError, SimnetError
-from simnet.methods.peer import Parts
 from simnet.network import frame
+from simnet.vectors import Parts
 
 Callbacks: TypeAlias = "tuple[Callable[[Message], None], ...]"
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages, never
-from simnet.methods.peer import Known, Parts, Peer, Proposal
+from simnet.methods.peer import Known, Peer, Proposal
 from simnet.network.frame import Frame, Kind
 from simnet.network.inbox import Inbox
 from simnet.network.payload import Writer
 from simnet.sim.interfaces import Engine
 from simnet.sim.sim_events import NEW_WORK, ROUND_END, Waiting
-from simnet.vectors import Vector
+from simnet.vectors import Parts, Vector
 
 
 class VirtualPort:

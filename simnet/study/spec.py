@@ -11,7 +11,7 @@
     data.train = [5000, 35000]
     topology.agents = [5, 35]
 
-A table as a value sets the fields that it names: `algorithm = [{name = "admm"}, {name = "ipp-admm", clip = 1.0}]`.
+A table as a value sets the fields that it names: `algorithm = [{name = "admm"}, {name = "pvp", noise = "gaussian"}]`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import pytest
 
 from simnet import Scenario
 from simnet.errors import ScenarioError
-from simnet.scenario.methods import merged
+from simnet.scenario.per_method import merged
 
 TEXT = """
 rounds = 12
