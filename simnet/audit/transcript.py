@@ -68,25 +68,27 @@ class Eavesdropper:
         return sum(each.sent is not None for each in self.rounds)
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
-        if isinstance(event, events.ValueUsed):
-            self._gathering(event.agent, event.round)
-        elif isinstance(event, events.ReleaseMade):
-            self._released(event.agent, event.round, unpack(event.value))
-        elif isinstance(event, events.BroadcastSkipped):
-            if event.agent in self._shadows:
-                self._sent[event.agent] = None
-                self._rooms[event.agent].enter(event.round)
-            if event.agent == self._victim:
-                self._skipped = event.reason
-        elif isinstance(event, events.MessageDelivered):
-            if event.agent in self._shadows:
+        match event:
+            case events.ValueUsed():
+                self._gathering(event.agent, event.round)
+            case events.ReleaseMade():
+                self._released(event.agent, event.round, unpack(event.value))
+            case events.BroadcastSkipped():
+                self._silent(event.agent, event.round, event.reason)
+            case events.MessageDelivered() if event.agent in self._shadows:
                 parts = self._arrived(event.peer, event.agent, event.round)
                 self._rooms[event.agent].hear(event.peer, event.round, parts)
-        elif isinstance(event, events.DualUpdated):
-            if event.agent in self._shadows:
+            case events.DualUpdated() if event.agent in self._shadows:
                 self._ended(event.agent, event.round)
-        elif isinstance(event, events.PrivacySpent) and event.agent == self._victim:
-            self.charges.append(Charge.of(event.mechanism, event.parameters, event.spent_on, event.times))
+            case events.PrivacySpent() if event.agent == self._victim:
+                self.charges.append(Charge.of(event.mechanism, event.parameters, event.spent_on, event.times))
+
+    def _silent(self, agent: int, t: int, reason: str) -> None:
+        if agent in self._shadows:
+            self._sent[agent] = None
+            self._rooms[agent].enter(t)
+        if agent == self._victim:
+            self._skipped = reason
 
     def _released(self, agent: int, t: int, model: Vector) -> None:
         if agent not in self._shadows:
