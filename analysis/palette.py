@@ -5,7 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 from matplotlib.colors import to_rgb
 
-from simnet.report.palette import COLOURS
+from simnet.report.page import COLOURS
 
 __all__ = ["COLOURS", "shades", "style"]
 

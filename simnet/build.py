@@ -14,7 +14,7 @@ import numpy as np
 
 from simnet.agent.compute import WorkTime
 from simnet.agent.neighbourhood import Neighbourhood
-from simnet.agent.report_phase import Reporting
+from simnet.agent.row_reports import Reporting, Reports, from_users, upload
 from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.dataset import Dataset
 from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
@@ -24,7 +24,6 @@ from simnet.methods.method import AgentSize, Calibration
 from simnet.network.link import Link, connect
 from simnet.network.model import Ends, LinkModel, link_models
 from simnet.network.payload import Writer
-from simnet.network.row_reports import Reports, from_users, upload
 from simnet.privacy.mechanisms import HUB
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario

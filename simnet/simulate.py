@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from simnet.agent.hub import program_of
 from simnet.agent.neighbourhood import Neighbourhood
-from simnet.agent.report_phase import after_reports
+from simnet.agent.row_reports import after_reports
 from simnet.build import World, build, build_engine, build_port
 from simnet.diagnostics import tell
 from simnet.errors import ScenarioError

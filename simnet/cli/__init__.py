@@ -10,9 +10,9 @@ import sys
 
 import typer
 
-from simnet.cli.interrupts import Interrupted, raise_interrupted
 from simnet.cli.live_commands import agent, live_app
 from simnet.cli.log_commands import log_app
+from simnet.cli.options import Interrupted, raise_interrupted
 from simnet.cli.run_commands import audit, compare, explain, init, list_, report, run
 from simnet.cli.study_commands import query, sweep
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import networkx as nx
 
-from simnet.agent.report_phase import Reporting
+from simnet.agent.row_reports import Reporting
 from simnet.build import World, build, build_links, build_writer
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import AgentSize, Setting

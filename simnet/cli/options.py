@@ -1,8 +1,11 @@
-"""What several commands of the command line share: options, and the scenario that they come to."""
+"""What several commands of the command line share: options, the scenario that they come to, and interruptions."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -51,3 +54,29 @@ def load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
     changed = changes(sets, seed)
     scenario = Scenario.load(file)
     return scenario.with_(**changed) if changed else scenario
+
+
+class Interrupted(BaseException):
+    """Ctrl-C or SIGTERM. Not a KeyboardInterrupt, which typer would swallow in silence."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+        self.kept = "nothing was kept"
+        """what the user is told about the work so far"""
+
+
+def raise_interrupted() -> None:
+    """From now on both signals raise `Interrupted`."""
+    _handle(_interrupt)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    # An impatient user sends a second signal, and so does `timeout`: it must not cut short what answers the first.
+    _handle(signal.SIG_IGN)
+    raise Interrupted(number)
+
+
+def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)

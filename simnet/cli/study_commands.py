@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from simnet.cli.interrupts import Interrupted
-from simnet.cli.options import Json, Verbose
+from simnet.cli.options import Interrupted, Json, Verbose
 
 
 def sweep(

@@ -1,8 +1,8 @@
-"""What may wait for a line, and what is turned away.
+"""What may wait for a line, what may wait at an agent that takes its messages in, and what is turned away.
 
-The rule, exactly. A packet waits while its first bit has not left; the packet on the line does not count. `limit` is
-how much may wait, in packets or in bytes with overhead. A message is admitted whole or not at all (early packet
-discard, Romanow & Floyd 1995): it enters if those of its packets that have to wait, together with all that waits
+The rule of a line, exactly. A packet waits while its first bit has not left; the packet on the line does not count.
+`limit` is how much may wait, in packets or in bytes with overhead. A message is admitted whole or not at all (early
+packet discard, Romanow & Floyd 1995): it enters if those of its packets that have to wait, together with all that waits
 already, stay within the limit. What is due to start or end at exactly the moment of the question has done so.
 
 A system of K places in which the packet on the line counts (M/M/1/K, `Port(qlimit=K)` of ns.py) has the limit K − 1.
@@ -10,12 +10,14 @@ A system of K places in which the packet on the line counts (M/M/1/K, `Port(qlim
 
 from __future__ import annotations
 
+from collections import deque
+from math import inf
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from simnet.network.draws import one_by_one, uniform
-from simnet.parts.fields import NonNegative, Positive, Probability, Whole
+from simnet.parts.fields import NonNegative, Positive, Probability, Seconds, Whole
 from simnet.parts.part import Section
 from simnet.streams import Streams
 
@@ -92,3 +94,39 @@ class RedState:
             self._count = 0
             return True
         return False
+
+
+class Intake(Section):
+    """What arrives at an agent and has not been taken in yet."""
+
+    service: Seconds = Field(0.0, description="time to take in a message, one after another")
+    capacity: Whole | None = Field(None, description="messages that may wait; unlimited when absent")
+
+    def inbox(self) -> Inbox | None:
+        """The queue of one agent; None if messages are taken in at once."""
+        return Inbox(self.service, self.capacity) if self.service else None
+
+
+class Inbox:
+    """Takes `service` seconds per message; at most `capacity` messages wait behind the one being taken in."""
+
+    __slots__ = ("_busy_until", "_capacity", "_service", "_starts")
+
+    def __init__(self, service: float, capacity: int | None) -> None:
+        self._service = service
+        self._capacity = inf if capacity is None else capacity
+        self._starts: deque[float] = deque()
+        self._busy_until = -inf
+
+    def admit(self, now: float) -> float:
+        """When a message that arrives now has been taken in; infinite if there is no room for it."""
+        starts = self._starts
+        while starts and starts[0] <= now:
+            starts.popleft()
+        start = max(now, self._busy_until)
+        if start > now:
+            if len(starts) >= self._capacity:
+                return inf
+            starts.append(start)
+        self._busy_until = start + self._service
+        return self._busy_until

@@ -1,4 +1,4 @@
-"""A page: a frame, a body, styles, scripts and data in one file that may load nothing else; and numbers for people.
+"""A page: a frame, a body, styles, scripts and data in one file that may load nothing else; numbers and colours for it.
 
 The page's own policy forbids every request and every script but the one written here, named by its hash; so even a
 scenario's name that slipped through the escaping could neither run nor call home.
@@ -15,6 +15,13 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from simnet.methods import METHODS
+from simnet.methods.method import Method
+
+COLOURS = {name: method.colour for name, method in METHODS.items()}
+"""One colour per method, on every page as in every figure: Okabe and Ito's, which colour-blind readers tell apart."""
+ON_DARK = {"#000000": "#EDEDED", "#0072B2": "#4BA3DD", "#009E73": "#2FBF95", "#D55E00": "#F07F2E"}
+"""Those that are too dark for a dark page, and the lighter tones that stand for them there."""
 _BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -115,3 +122,9 @@ def seconds(value: float) -> str:
         return f"{value:.2f} s"
     minutes = round(value / 60)
     return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"
+
+
+def colours(method: str) -> tuple[str, str]:
+    """A method's colour on a light page and on a dark one."""
+    light = COLOURS.get(method, Method.colour)
+    return light, ON_DARK.get(light, light)

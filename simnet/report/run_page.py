@@ -13,8 +13,7 @@ import tomli_w
 
 from simnet.record.folder import slug
 from simnet.record.formats import Row
-from simnet.report.page import asset, bytes_of, cards, columns, count, facts, figure, page, percent, seconds
-from simnet.report.palette import colours
+from simnet.report.page import asset, bytes_of, cards, colours, columns, count, facts, figure, page, percent, seconds
 from simnet.report.run_facts import RunFacts
 
 _SCRIPTS = ("format.js", "chart.js", "table.js", "graph.js", "replay.js", "run.js")

@@ -23,7 +23,7 @@ from simnet.network.topology import AnyTopology, Random
 from simnet.parts.fields import Count, Name, Whole
 from simnet.parts.part import OneOf, Section
 from simnet.privacy.budget import Privacy
-from simnet.record.cost import Cost
+from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.checks import nonsense
 from simnet.scenario.messages import sentence, unknown_choice

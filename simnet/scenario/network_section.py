@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from simnet.agent.pacing import AnyPacing, Ideal
 from simnet.network.codec import CODECS, TopKSettings
-from simnet.network.inbox import Intake
 from simnet.network.model import Access, LinkModel, Override
+from simnet.network.queueing import Intake
 from simnet.parts.fields import PositiveSeconds
 from simnet.parts.part import Section, WordOf
 from simnet.sim.transport import AnyTransport, Datagram

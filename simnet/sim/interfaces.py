@@ -14,8 +14,8 @@ from simpy.events import EventPriority
 from simnet.learning.evaluation import Scoreboard
 from simnet.methods.peer import Proposal, Work
 from simnet.network.frame import Frame, Kind
-from simnet.network.inbox import Inbox
 from simnet.network.link import Link, Passage
+from simnet.network.queueing import Inbox
 from simnet.record.bus import Bus
 from simnet.record.events import Event
 from simnet.sim.meeting import Meeting

@@ -8,8 +8,8 @@ from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages, never
 from simnet.methods.peer import Known, Peer, Proposal
 from simnet.network.frame import Frame, Kind
-from simnet.network.inbox import Inbox
 from simnet.network.payload import Writer
+from simnet.network.queueing import Inbox
 from simnet.sim.interfaces import Engine
 from simnet.sim.sim_events import NEW_WORK, ROUND_END, Waiting
 from simnet.vectors import Parts, Vector

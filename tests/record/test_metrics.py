@@ -7,7 +7,7 @@ import pytest
 from simnet import Scenario, run
 from simnet.privacy.ledger import Charge, account
 from simnet.record.events import PrivacySpent
-from simnet.record.metrics import PrivacyMeter
+from simnet.record.metrics import Cost, PrivacyMeter
 
 GRADIENT = {"rows": 300.0, "gradient_bound": 1.0, "sigma": 0.02}
 
@@ -42,3 +42,12 @@ def test_every_row_of_a_star_has_the_epsilon_that_was_asked_for(hub):
     )
     found = run(scenario)
     assert [row["proven_epsilon"] for row in found.agents] == pytest.approx([2.0] * 3, abs=1e-4)
+
+
+def test_a_run_pays_for_bytes_messages_and_seconds_by_every_list_of_prices():
+    cost = Cost.model_validate({"energy": {"per_byte": 0.5, "per_second": 2}, "money": {"per_message": 3}})
+    assert cost.totals(wire_bytes=10, messages=4, seconds=1.5) == {"energy": 8.0, "money": 12.0}
+
+
+def test_without_prices_there_is_no_cost():
+    assert Cost().totals(10, 4, 1.5) == {}

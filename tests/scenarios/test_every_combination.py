@@ -9,7 +9,7 @@ import pytest
 from simnet import Scenario, run
 from simnet.errors import ScenarioError
 from simnet.methods import METHODS
-from simnet.network.presets import PRESETS
+from simnet.network.model import PRESETS
 from simnet.record.laws import Laws
 
 PACINGS = ("ideal", "barrier", "deadline", "quorum", "free")

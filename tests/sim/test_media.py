@@ -6,7 +6,7 @@ import pytest
 
 from simnet.errors import ScenarioError
 from simnet.network.frame import HEADER_BYTES
-from simnet.network.presets import PRESETS
+from simnet.network.model import PRESETS
 from tests.sim.small import TICKS, found, kinds, lawful, scenario, traffic
 
 FRAME = HEADER_BYTES + 1 + 4 + 8 * 3  # three features as float64

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from simnet.agent.row_reports import from_users, row_bytes, upload
 from simnet.network.frame import HEADER_BYTES
 from simnet.network.model import LinkModel
-from simnet.network.row_reports import from_users, row_bytes, upload
 from simnet.streams import Streams
 from tests.network.models import bernoulli, constant, uniform
 from tests.network.test_codec import make
