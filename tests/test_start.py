@@ -16,16 +16,21 @@ from simnet.cli import main
 try:
     main()
 except SystemExit as end:
-    assert not end.code, end.code
-print(*(set(sys.modules) - before), file=sys.stderr)
+    code = end.code or 0
+else:
+    code = 0
+print(*(set(sys.modules) - before))
+sys.exit(code)
 """
 
 
-def modules(*arguments: str) -> set[str]:
-    """All modules that a command imports."""
-    done = subprocess.run([sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True, check=True)
-    assert done.stdout
-    return set(done.stderr.split())
+def modules(*arguments: str, code: int = 0) -> set[str]:
+    """All modules that a command imports which ends with this code."""
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    *output, last = done.stdout.splitlines()
+    assert output or done.stderr
+    return set(last.split())
 
 
 @pytest.mark.parametrize(("command", "most"), [(("--help",), 250), (("run", "--help"), 250), (("list",), 300)])
@@ -34,6 +39,15 @@ def test_help_and_lists_wait_for_nothing_heavy(command, most):
     assert not {name.split(".")[0] for name in found} & set(HEAVY)
     assert "simnet.scenario" not in found
     assert len(found) <= most
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "explain"])
+def test_a_wrong_scenario_is_refused_without_waiting_for_what_a_run_needs(command, tmp_path):
+    scenario = tmp_path / "wrong.toml"
+    scenario.write_text('rounds = -1\n[algorithm]\nname = "admm"\n')
+    found = modules(command, str(scenario), code=2)
+    assert not {name.split(".")[0] for name in found} & (set(HEAVY) - {"numpy", "scipy", "msgspec"})
+    assert not {f"scipy.{part}" for part in ("linalg", "optimize", "sparse", "spatial", "special")} & found
 
 
 def test_a_run_does_not_wait_for_what_it_does_not_use(tmp_path):

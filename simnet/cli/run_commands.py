@@ -1,4 +1,7 @@
-"""The commands of one scenario: run, compare, explain, audit, report; and list and init, which help to write one."""
+"""The commands of one scenario: run, compare, explain, audit, report; and list and init, which help to write one.
+
+A command that takes a scenario loads it first and imports afterwards: a wrong one is refused before simpy is there.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,11 @@ def run(
     verbose: Verbose = False,
 ) -> None:
     """Simulate a scenario: print its result, keep its run folder."""
+    scenario = load(file, sets, seed)
+
     from simnet import simulate
     from simnet.cli.terminal import progress, run_table, show, show_json
 
-    scenario = load(file, sets, seed)
     with progress(scenario.name, quiet=json or verbose) as tell:
         result = simulate.run(scenario, out, progress=tell)
     if json:
@@ -43,11 +47,12 @@ def compare(
     verbose: Verbose = False,
 ) -> None:
     """Run several methods on the same data, network, seed and ε; print one table."""
+    wanted = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
+    scenario = load(file, wanted, seed)
+
     from simnet import simulate
     from simnet.cli.terminal import compare_table, progress, show, show_json
 
-    wanted = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
-    scenario = load(file, wanted, seed)
     with progress(scenario.name, quiet=json or verbose) as tell:
         results = simulate.compare(scenario, simulate.method_names(methods), out, progress=tell)
     if json:
@@ -58,10 +63,12 @@ def compare(
 
 def explain(file: File, sets: Set = None, seed: Seed = None, json: Json = False) -> None:
     """Say what a scenario means before anything runs: parameters, noise, budget, predicted traffic."""
+    scenario = load(file, sets, seed)
+
     from simnet.cli.explain import explain as explanation
     from simnet.cli.terminal import explain_tables, show, show_json
 
-    found = explanation(load(file, sets, seed))
+    found = explanation(scenario)
     if json:
         show_json(found)
     else:

@@ -13,7 +13,7 @@ from importlib import resources
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
+import scipy
 
 from simnet.learning.dataset import Dataset
 
@@ -104,7 +104,7 @@ def _unpack(packed: bytes) -> tuple[list[npt.NDArray[np.int64]], npt.NDArray[np.
     return columns[:-1], columns[-1]
 
 
-def _one_hot(columns: list[npt.NDArray[np.int64]]) -> sp.csr_array[np.float64, tuple[int, int]]:
+def _one_hot(columns: list[npt.NDArray[np.int64]]) -> scipy.sparse.csr_array[np.float64, tuple[int, int]]:
     """One feature for a number, one for each category: every row has one entry for each original column."""
     rows = len(columns[0])
     indices = np.empty((rows, len(columns)), dtype=np.int32)
@@ -115,6 +115,6 @@ def _one_hot(columns: list[npt.NDArray[np.int64]]) -> sp.csr_array[np.float64, t
         entries[:, k] = 1.0 if column.values else codes
         features += max(len(column.values), 1)
     indptr = np.arange(0, indices.size + 1, len(columns), dtype=np.int32)
-    X = sp.csr_array((entries.ravel(), indices.ravel(), indptr), shape=(rows, features))
+    X = scipy.sparse.csr_array((entries.ravel(), indices.ravel(), indptr), shape=(rows, features))
     X.eliminate_zeros()
     return X

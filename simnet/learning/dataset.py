@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
+import scipy  # imports its parts when they are first used, and a wrong scenario is refused before
 
 from simnet.errors import DataError
 from simnet.vectors import Vector
 
-Matrix: TypeAlias = "Vector | sp.csr_array[np.float64, tuple[int, int]]"
+Matrix: TypeAlias = "Vector | scipy.sparse.csr_array[np.float64, tuple[int, int]]"
 
 # The density at which X @ w plus X.T @ v costs the same in both forms, measured at 7000 × 105 on one core: dense 250 µs
 # whatever the density; CSR 220, 249, 273, 320 µs at 10, 12, 16, 20 % (35 µs less when the caller keeps X.T). They cross
@@ -50,11 +50,11 @@ class Dataset:
 
 def compact(X: Matrix) -> Matrix:
     """The same matrix in the form, dense or CSR, whose products are faster at its density."""
-    nonzero = X.count_nonzero() if isinstance(X, sp.csr_array) else np.count_nonzero(X)
+    nonzero = X.count_nonzero() if isinstance(X, scipy.sparse.csr_array) else np.count_nonzero(X)
     sparse = nonzero < BREAK_EVEN_DENSITY * X.shape[0] * X.shape[1]
-    if isinstance(X, sp.csr_array):
+    if isinstance(X, scipy.sparse.csr_array):
         return X if sparse else X.toarray()
-    return sp.csr_array(X) if sparse else X
+    return scipy.sparse.csr_array(X) if sparse else X
 
 
 def split(dataset: Dataset, train: int | float, rng: np.random.Generator) -> tuple[Dataset, Dataset]:
@@ -72,10 +72,10 @@ def split(dataset: Dataset, train: int | float, rng: np.random.Generator) -> tup
 
 def joined(parts: Sequence[Dataset]) -> Dataset:
     """The rows of all parts, under the name of the first; sparse if all are."""
-    sparse = [part.X for part in parts if isinstance(part.X, sp.csr_array)]
+    sparse = [part.X for part in parts if isinstance(part.X, scipy.sparse.csr_array)]
     X: Matrix
     if len(sparse) == len(parts):
-        X = sp.csr_array(sp.vstack(sparse))
+        X = scipy.sparse.csr_array(scipy.sparse.vstack(sparse))
     else:
-        X = np.vstack([part.X.toarray() if isinstance(part.X, sp.csr_array) else part.X for part in parts])
+        X = np.vstack([part.X.toarray() if isinstance(part.X, scipy.sparse.csr_array) else part.X for part in parts])
     return Dataset(parts[0].name, X, np.concatenate([part.y for part in parts]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from simnet.learning.dataset import Matrix
 from simnet.vectors import Square
@@ -12,7 +12,7 @@ _STEPS = 1000
 _CLOSE = 1e-5
 
 
-def fused(X: Matrix, penalty: float) -> sp.csr_array:
+def fused(X: Matrix, penalty: float) -> scipy.sparse.csr_array:
     """W: one row per edge of the features' graph, x_i − s x_j, with s the sign of the partial correlation.
 
     The edges are the support of a sparse inverse correlation matrix (`graphical_lasso`): features that are dependent
@@ -24,7 +24,7 @@ def fused(X: Matrix, penalty: float) -> sp.csr_array:
     signs = np.sign(precision[first, second])
     entries = np.concatenate([np.ones(first.size), signs])
     places = (np.concatenate([edges, edges]), np.concatenate([first, second]))
-    return sp.csr_array((entries, places), shape=(first.size, precision.shape[0]))
+    return scipy.sparse.csr_array((entries, places), shape=(first.size, precision.shape[0]))
 
 
 def correlations(X: Matrix) -> Square:
@@ -32,7 +32,7 @@ def correlations(X: Matrix) -> Square:
     rows = X.shape[0]
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = X.T @ X
-    products = square.toarray() if sp.issparse(square) else np.asarray(square)
+    products = square.toarray() if scipy.sparse.issparse(square) else np.asarray(square)
     covariance = products / rows - np.outer(mean, mean)
     spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     varies = spread > 1e-9

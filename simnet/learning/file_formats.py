@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
+import scipy
 
 from simnet.errors import DataError
 from simnet.learning.dataset import Matrix
@@ -75,7 +75,7 @@ def libsvm(path: Path, features: int | None = None) -> tuple[Matrix, Labels]:
     if features is not None and features < width:
         raise DataError(f"{path}: column {width} is used, so it cannot have {features} features")
     shape = (len(y), width if features is None else features)
-    return sp.csr_array((data, columns.astype(np.int32) - 1, indptr), shape=shape), y
+    return scipy.sparse.csr_array((data, columns.astype(np.int32) - 1, indptr), shape=shape), y
 
 
 def comma_separated(path: Path, label: str | int) -> tuple[Matrix, Labels]:
@@ -129,9 +129,9 @@ def _matrix_and_labels(path: Path, arrays: Mapping[str, Any]) -> tuple[Matrix, L
     if labels.dtype.kind not in "biufU" or labels.shape not in {(n := matrix.shape[0],), (n, 1), (1, n)}:
         raise DataError(f"{path}: {matrix.shape[0]} rows need as many labels, not {labels.shape} of {labels.dtype}")
     numbers = matrix.astype(np.float64)
-    X: Matrix = numbers if isinstance(numbers, np.ndarray) else sp.csr_array(numbers)
-    if not np.all(np.isfinite(X.data if isinstance(X, sp.csr_array) else X)):
-        entries = sp.coo_array(X)
+    X: Matrix = numbers if isinstance(numbers, np.ndarray) else scipy.sparse.csr_array(numbers)
+    if not np.all(np.isfinite(X.data if isinstance(X, scipy.sparse.csr_array) else X)):
+        entries = scipy.sparse.coo_array(X)
         k = int(np.argmin(np.isfinite(entries.data)))
         row, column = int(entries.row[k]) + 1, int(entries.col[k]) + 1
         raise DataError(f"{path}, row {row}, column {column}: {entries.data[k]} is not a finite number")

@@ -20,8 +20,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dsymv, dsyr2
-from scipy.linalg.lapack import dpotrf, dpotri
+import scipy
 
 from simnet.learning.objective import LocalObjective, Stack
 from simnet.vectors import Square, Vector
@@ -109,22 +108,22 @@ class TriangleBfgs:
         return True
 
     def apply(self, gradient: Vector) -> Vector:
-        product: Vector = dsymv(1.0, self.inverse, gradient)
+        product: Vector = scipy.linalg.blas.dsymv(1.0, self.inverse, gradient)
         return product
 
     def learn(self, step: Vector, change: Vector, product: float) -> None:
         # K + (1 + yᵀKy/sᵀy) ssᵀ/sᵀy − (Ky sᵀ + s yᵀK)/sᵀy is one symmetric update, −(s wᵀ + w sᵀ)/sᵀy.
-        w = dsymv(1.0, self.inverse, change)
+        w = scipy.linalg.blas.dsymv(1.0, self.inverse, change)
         w -= (0.5 + float(w.dot(change)) / (2.0 * product)) * step
-        self.inverse = dsyr2(-1.0 / product, step, w, a=self.inverse, overwrite_a=True)
+        self.inverse = scipy.linalg.blas.dsyr2(-1.0 / product, step, w, a=self.inverse, overwrite_a=True)
 
     def _invert(self, matrix: Square) -> Square:
         """The inverse of a positive definite matrix, upper triangles only; `matrix` is overwritten."""
         self.factorisations += 1
-        factor, failed = dpotrf(matrix, clean=0, overwrite_a=1)
+        factor, failed = scipy.linalg.lapack.dpotrf(matrix, clean=0, overwrite_a=1)
         if failed:
             raise np.linalg.LinAlgError("not positive definite")
-        inverse: Square = dpotri(factor, overwrite_c=1)[0]
+        inverse: Square = scipy.linalg.lapack.dpotri(factor, overwrite_c=1)[0]
         return inverse
 
 

@@ -8,7 +8,7 @@ once: the second time the columns of shortened rows would be stretched.
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from simnet.errors import DataError
 from simnet.learning.dataset import Dataset, Matrix, compact
@@ -26,9 +26,9 @@ def column_peaks(X: Matrix) -> Vector:
 def scale_columns(X: Matrix, peaks: Vector | None = None) -> Matrix:
     """Divide each column by its peak, or by the `peaks` of the data that a model was trained on."""
     by = column_peaks(X) if peaks is None else peaks
-    if isinstance(X, sp.csr_array):
+    if isinstance(X, scipy.sparse.csr_array):
         # The stored entries of a CSR matrix, each divided by its column's peak.
-        return sp.csr_array((X.data / by[X.indices], X.indices, X.indptr), shape=X.shape)
+        return scipy.sparse.csr_array((X.data / by[X.indices], X.indices, X.indptr), shape=X.shape)
     return X / by
 
 
@@ -50,7 +50,7 @@ def bound_rows(X: Matrix) -> Matrix:
 
 def row_norms(X: Matrix) -> Vector:
     """The Euclidean norm of each row."""
-    if isinstance(X, sp.csr_array):
+    if isinstance(X, scipy.sparse.csr_array):
         return np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64))
     norms: Vector = np.sqrt((X * X).sum(axis=1))
     return norms
@@ -60,8 +60,8 @@ def add_bias(dataset: Dataset) -> Dataset:
     """Append a column of ones. It counts in the row norm, so it comes before `bound_rows`."""
     ones = np.ones((dataset.rows, 1))
     X: Matrix
-    if isinstance(dataset.X, sp.csr_array):
-        X = sp.hstack([dataset.X, sp.csr_array(ones)], format="csr")
+    if isinstance(dataset.X, scipy.sparse.csr_array):
+        X = scipy.sparse.hstack([dataset.X, scipy.sparse.csr_array(ones)], format="csr")
     else:
         X = np.hstack([dataset.X, ones])
     return Dataset(dataset.name, X, dataset.y)
@@ -84,13 +84,13 @@ def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None) 
 
 
 def _peaks(X: Matrix, axis: int) -> Vector:
-    if isinstance(X, sp.csr_array):
+    if isinstance(X, scipy.sparse.csr_array):
         return np.asarray(abs(X).max(axis=axis).toarray(), dtype=np.float64).ravel()
     peaks: Vector = np.abs(X).max(axis=axis, initial=0.0)
     return peaks
 
 
 def _divide_rows(X: Matrix, by: Vector) -> Matrix:
-    if isinstance(X, sp.csr_array):
-        return sp.csr_array((X.data / np.repeat(by, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
+    if isinstance(X, scipy.sparse.csr_array):
+        return scipy.sparse.csr_array((X.data / np.repeat(by, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
     return X / by[:, np.newaxis]

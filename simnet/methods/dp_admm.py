@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 from pydantic import Field
 
 from simnet.learning.dataset import Dataset, Matrix, joined
@@ -164,10 +164,10 @@ class DpAdmm(Method):
         return found
 
     def _problem(self, features: int, public: Matrix | None) -> FusedLasso:
-        joined = sp.csr_array(sp.eye_array(features))
+        joined = scipy.sparse.csr_array(scipy.sparse.eye_array(features))
         if self.graph == "public":
             assert public is not None
-            joined = sp.csr_array(sp.vstack([fused(public, self.graph_penalty), joined]))
+            joined = scipy.sparse.csr_array(scipy.sparse.vstack([fused(public, self.graph_penalty), joined]))
         return FusedLasso.of(joined, sparsity=self.sparsity, penalty=self.penalty, eta=self.eta, gamma=self.gamma)
 
     # What it says about itself.
@@ -258,14 +258,16 @@ def paper_sigma(
 class FusedLasso:
     """A and the constants of the iteration; `gamma` is at least ηρ|AᵀA| + 1."""
 
-    A: sp.csr_array
+    A: scipy.sparse.csr_array
     sparsity: float
     penalty: float
     eta: float
     gamma: float
 
     @classmethod
-    def of(cls, A: sp.csr_array, *, sparsity: float, penalty: float, eta: float, gamma: float | None) -> FusedLasso:
+    def of(
+        cls, A: scipy.sparse.csr_array, *, sparsity: float, penalty: float, eta: float, gamma: float | None
+    ) -> FusedLasso:
         """With the least γ that the paper allows, unless one is given."""
         least = eta * penalty * float(np.linalg.norm((A.T @ A).toarray(), 2)) + 1.0
         return cls(A, sparsity, penalty, eta, least if gamma is None else gamma)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -31,6 +30,8 @@ class _Content(NamedTuple):
 
 def read_graph(path: Path) -> tuple[int, npt.NDArray[np.int64], dict[int, Position]]:
     """The number of agents, which the greatest name tells, the edges, and the positions that the file gives."""
+    import networkx as nx
+
     try:
         content = _read(path)
         edges = [(_agent(where, a), _agent(where, b)) for where, a, b in content.edges]
@@ -53,6 +54,8 @@ def _read(path: Path) -> _Content:
         case ".json":
             return _node_link(json.loads(path.read_text(encoding="utf-8")))
         case ".graphml":
+            import networkx as nx
+
             graph = nx.read_graphml(path)
             edges = [(f"edge {number}", a, b) for number, (a, b, *_) in enumerate(graph.edges, 1)]
             return _Content(edges, [(f"node {number}", name, None) for number, name in enumerate(graph, 1)])

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field, PrivateAttr, model_validator
-from scipy.special import ndtr, ndtri
 
 from simnet.errors import ScenarioError
 from simnet.network.draws import Numbers, Source
@@ -92,8 +92,8 @@ class Normal(Latency):
         if self.std == 0:
             return np.full(n, self.mean)
         # The upper tail is inverted from the left: 1 − u would lose the digits that make a far tail.
-        u = rng.random(n) * ndtr(self.mean / self.std)
-        times: Numbers = self.mean - self.std * ndtri(np.maximum(u, np.finfo(np.float64).tiny))
+        u = rng.random(n) * scipy.special.ndtr(self.mean / self.std)
+        times: Numbers = self.mean - self.std * scipy.special.ndtri(np.maximum(u, np.finfo(np.float64).tiny))
         return np.maximum(times, 0.0)
 
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import repeat
 from math import inf
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -25,6 +24,9 @@ from simnet.network.loss import Sampler
 from simnet.network.model import Ends, LinkModel
 from simnet.network.transmitter import Departure, Transmitter
 from simnet.streams import Streams
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Fate = Literal["delivered", "lost", "overflowed"]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from math import dist
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-import networkx as nx
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
@@ -16,6 +15,9 @@ from simnet.network.loss import NO_LOSS, AnyLoss
 from simnet.network.queueing import AnyQueue
 from simnet.parts.fields import Bandwidth, Finder, Probability, Size, Whole
 from simnet.parts.part import Section, WordOf
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 PRESETS: dict[str, dict[str, Any]] = {
     "lan": {

@@ -8,20 +8,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from math import ceil, comb, log, pi, sqrt
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
+import scipy
 from pydantic import BeforeValidator, Field
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import KDTree
 
 from simnet.errors import ScenarioError
 from simnet.network.graph_files import read_graph
 from simnet.parts.fields import Count, FileName, Finder, Number, Positive, Probability
 from simnet.parts.part import OneOf, Part, table
+
+if TYPE_CHECKING:
+    import networkx as nx  # imported where a graph is drawn: a wrong scenario is refused before
 
 Edges = npt.NDArray[np.int64]
 Rng = np.random.Generator
@@ -163,6 +163,8 @@ class SmallWorld(_Sized):
     rewire: Probability = Field(0.1, description="probability that a link is rewired")
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
+        import networkx as nx
+
         agents, degree, rewire = self.agents, self.degree, self.rewire
         if degree % 2 or degree >= agents:
             raise ScenarioError(
@@ -188,6 +190,8 @@ class ScaleFree(_Sized):
     attach: Count = Field(2, description="links of a new agent")
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
+        import networkx as nx
+
         agents, attach = self.agents, self.attach
         if attach >= agents:
             raise ScenarioError(
@@ -209,7 +213,7 @@ class Geometric(_Sized):
 
         def draw() -> Edges:
             positions[:] = rng.random((agents, 2))
-            return KDTree(positions).query_pairs(radius, output_type="ndarray").astype(np.int64)
+            return scipy.spatial.KDTree(positions).query_pairs(radius, output_type="ndarray").astype(np.int64)
 
         # Connected with high probability if π·radius² exceeds ln N / N (Gupta & Kumar 1998).
         enough = sqrt(log(agents) / (pi * agents))
@@ -251,6 +255,8 @@ AnyTopology = Annotated[Topology, OneOf(TOPOLOGIES)]
 
 def _graph(agents: int, edges: Edges) -> nx.Graph[int]:
     """The graph of these edges, in one canonical order."""
+    import networkx as nx
+
     edges = np.sort(edges, axis=1)
     edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
     graph: nx.Graph[int] = nx.Graph()
@@ -267,8 +273,8 @@ def _edges(pairs: Iterable[tuple[int, int]]) -> Edges:
 
 def _pieces(agents: int, edges: Edges) -> int:
     """Into how many parts the graph falls."""
-    matrix = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(agents, agents))
-    number, _ = connected_components(matrix, directed=False)
+    matrix = scipy.sparse.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(agents, agents))
+    number, _ = scipy.sparse.csgraph.connected_components(matrix, directed=False)
     return int(number)
 
 
@@ -283,6 +289,8 @@ def _connected(agents: int, draw: Callable[[], Edges], fault: str) -> Edges:
 
 def _tree(agents: int, rng: Rng) -> Edges:
     """A tree drawn uniformly from all agents^(agents − 2), by its Prüfer sequence."""
+    import networkx as nx
+
     sequence: list[int] = rng.integers(agents, size=agents - 2).tolist()
     tree: nx.Graph[int] = nx.from_prufer_sequence(sequence)
     return np.sort(_edges(tree.edges), axis=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from scipy.optimize import brentq
+import scipy
 
 from simnet.errors import BudgetError
 
@@ -31,7 +31,9 @@ def smallest_scale(loss_of_scale: Callable[[float], float], target: float, part:
         low, high = low / 8.0, low
         if low < _SMALLEST:
             return high
-    root = brentq(lambda x: _bounded(loss_of_scale(math.exp(x))) - target, math.log(low), math.log(high), xtol=1e-10)
+    root = scipy.optimize.brentq(
+        lambda x: _bounded(loss_of_scale(math.exp(x))) - target, math.log(low), math.log(high), xtol=1e-10
+    )
     scale = math.exp(root)
     nudge = 1e-10
     while loss_of_scale(scale) > target:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import networkx as nx
 import numpy as np
 from pydantic import Field, model_validator
 
@@ -21,6 +20,9 @@ from simnet.record import events
 from simnet.sim.evaluation_event import evaluation_done
 from simnet.sim.interfaces import Engine
 from simnet.streams import Streams
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Span = tuple[float, float]
 """From when until when; until infinity if it is for good."""

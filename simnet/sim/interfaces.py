@@ -6,22 +6,24 @@ whose runs have the same digests. Both fit here.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from simpy.events import EventPriority
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from simnet.learning.evaluation import Scoreboard
-from simnet.methods.peer import Proposal, Work
-from simnet.network.frame import Frame, Kind
-from simnet.network.link import Link, Passage
-from simnet.network.queueing import Inbox
-from simnet.record.bus import Bus
-from simnet.record.events import Event
-from simnet.sim.meeting import Meeting
-from simnet.sim.message import Message
-from simnet.sim.sim_events import ARRIVAL, Waiting
-from simnet.vectors import Parts, Vector
+    from simpy.events import EventPriority
+
+    from simnet.learning.evaluation import Scoreboard
+    from simnet.methods.peer import Proposal, Work
+    from simnet.network.frame import Frame, Kind
+    from simnet.network.link import Link, Passage
+    from simnet.network.queueing import Inbox
+    from simnet.record.bus import Bus
+    from simnet.record.events import Event
+    from simnet.sim.meeting import Meeting
+    from simnet.sim.message import Message
+    from simnet.sim.sim_events import Waiting
+    from simnet.vectors import Parts, Vector
 
 
 class Receiver(Protocol):
@@ -85,7 +87,7 @@ class Engine(Protocol):
         """Put an event on the record, now."""
         ...
 
-    def at(self, time: float, then: Callable[[], None], priority: EventPriority = ARRIVAL) -> None:
+    def at(self, time: float, then: Callable[[], None], priority: EventPriority = ...) -> None:
         """Call `then` at a point in simulated time; not if all agents have finished before."""
         ...
 
