@@ -23,9 +23,8 @@ from simnet.audit.lies import who
 from simnet.audit.section import Audit
 from simnet.build import World, own_objectives
 from simnet.errors import ScenarioError
-from simnet.learning.dataset import Dataset
+from simnet.learning.dataset import Dataset, bound_rows
 from simnet.learning.dealing import DealtData
-from simnet.learning.scaling import bound_rows
 from simnet.vectors import Vector
 
 SINE = 0.3

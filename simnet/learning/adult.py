@@ -87,7 +87,7 @@ LABELS = ("<=50K", ">50K")
 
 
 def adult() -> Dataset:
-    """Adult, unscaled as every source is (see `scaling`): 45,222 rows × 105 features, 24.78 % positive."""
+    """Adult, unscaled as every source is (see `dataset.scale`): 45,222 rows × 105 features, 24.78 % positive."""
     columns, labels = _unpack((resources.files("simnet.learning") / "data" / "adult.xz").read_bytes())
     return Dataset("adult", _one_hot(columns), np.where(labels == LABELS.index(">50K"), 1.0, -1.0))
 

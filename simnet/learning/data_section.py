@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simnet.learning.partition import PARTITIONS
-from simnet.learning.sources import FILE, SOURCES, Source
+from simnet.learning.dealing import PARTITIONS
+from simnet.learning.sources import FILE, SOURCES, RowSource
 from simnet.parts.fields import Column, Count, Label, Name, NonNegative, Number, Positive, Switch, Whole
 from simnet.parts.part import Section, WordOf
 
@@ -65,6 +65,6 @@ class Data(Section):
         return self
 
     @property
-    def origin(self) -> Source:
+    def origin(self) -> RowSource:
         """Where the rows come from."""
         return SOURCES.get(self.source, FILE)

@@ -1,23 +1,101 @@
-"""From the [data] section to the rows that each agent holds: load, scale, split off the test set, deal the rest."""
+"""From the [data] section to the rows that each agent holds: load, scale, split off the test set, deal the rest.
+
+Every training row belongs to exactly one agent, and every agent has at least one row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from simnet.errors import DataError, ScenarioError
-from simnet.learning.dataset import Dataset, Matrix, split
+from simnet.learning.dataset import Dataset, Matrix, scale, split
 from simnet.learning.objective import LocalObjective
-from simnet.learning.partition import PARTITIONS
-from simnet.learning.scaling import scale
 from simnet.learning.sources import Find
 from simnet.streams import Streams
+from simnet.vectors import Vector
 
 if TYPE_CHECKING:
     from simnet.learning.data_section import Data
+
+
+Indices = npt.NDArray[np.intp]
+
+# Shares differ by less than a row in a thousand from here on; near the largest float the sampler overflows.
+_EQUAL_SHARES = 1e6
+
+
+def even(rows: int, agents: int, rng: np.random.Generator) -> list[Indices]:
+    """Random parts of equal size, up to one row."""
+    _check(rows, agents, minimum=1)
+    return [np.sort(part) for part in np.array_split(rng.permutation(rows), agents)]
+
+
+def uneven(rows: int, agents: int, alpha: float, rng: np.random.Generator, minimum: int = 1) -> list[Indices]:
+    """Random parts whose sizes follow Dirichlet(alpha) shares: the smaller alpha, the more unequal.
+
+    Everyone first gets `minimum` rows; the shares divide what is left.
+    """
+    _check(rows, agents, minimum, alpha)
+    sizes = minimum + _apportion(rows - agents * minimum, rng.dirichlet(np.full(agents, alpha)))
+    return [np.sort(part) for part in np.split(rng.permutation(rows), np.cumsum(sizes)[:-1])]
+
+
+def skewed(y: Vector, agents: int, alpha: float, rng: np.random.Generator, minimum: int = 1) -> list[Indices]:
+    """Parts with unequal shares of the labels: each class is divided by Dirichlet(alpha) shares of its own.
+
+    This is the usual label skew of federated learning (Yurochkin et al., ICML 2019; Li et al., ICDE 2022); sizes vary
+    with it. An agent with fewer than `minimum` rows is filled up with random rows of whoever holds most at that moment.
+    """
+    _check(len(y), agents, minimum, alpha)
+    holder = np.empty(len(y), dtype=np.intp)
+    for label in np.unique(y):
+        rows = rng.permutation(np.flatnonzero(y == label))
+        sizes = _apportion(len(rows), rng.dirichlet(np.full(agents, alpha)))
+        holder[rows] = np.repeat(np.arange(agents), sizes)
+    sizes = np.bincount(holder, minlength=agents)
+    for poor in np.flatnonzero(sizes < minimum):
+        while sizes[poor] < minimum:
+            rich = int(np.argmax(sizes))
+            holder[rng.choice(np.flatnonzero(holder == rich))] = poor
+            sizes[rich] -= 1
+            sizes[poor] += 1
+    return [np.flatnonzero(holder == agent) for agent in range(agents)]
+
+
+PARTITIONS: dict[str, Callable[[Vector, int, float, np.random.Generator], list[Indices]]] = {
+    "even": lambda y, agents, alpha, rng: even(len(y), agents, rng),
+    "uneven": lambda y, agents, alpha, rng: uneven(len(y), agents, alpha, rng),
+    "skewed": lambda y, agents, alpha, rng: skewed(y, agents, alpha, rng),
+}
+"""By the scenario's word: from labels, agents and the Dirichlet parameter to the rows of each agent."""
+
+
+def _apportion(total: int, shares: Vector) -> npt.NDArray[np.intp]:
+    """Whole numbers that sum to `total`, each within one of its share (the method of largest remainders)."""
+    quotas = total * shares
+    counts = np.floor(quotas).astype(np.intp)
+    # A stable sort gives the rows that rounding left over to the largest remainders, and ties to the first agents.
+    order = np.argsort(counts - quotas, kind="stable")
+    counts[order[: total - int(counts.sum())]] += 1
+    return counts
+
+
+def _check(rows: int, agents: int, minimum: int, alpha: float = 1.0) -> None:
+    if agents < 1:
+        raise DataError(f"{agents} agents cannot share the data: there must be at least one")
+    if minimum < 1:
+        raise DataError(f"a minimum of {minimum} rows an agent must be at least 1")
+    if rows < agents * minimum:
+        raise DataError(
+            f"{rows} rows are too few for {agents} agents with at least {minimum} each: {agents * minimum} are needed"
+        )
+    if not 0.0 < alpha <= _EQUAL_SHARES:
+        raise DataError(f"a Dirichlet alpha of {alpha} must be above 0 and at most {_EQUAL_SHARES:g}")
 
 
 @dataclass(frozen=True)

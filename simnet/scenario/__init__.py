@@ -9,31 +9,72 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from simnet.agent.compute import Compute
+from simnet.agent.pacing import AnyPacing, Ideal
 from simnet.errors import ScenarioError
 from simnet.learning.data_section import Data
 from simnet.methods import METHODS
-from simnet.methods.method import Method
+from simnet.methods.method import Method, Surroundings
+from simnet.network.codec import CODECS, TopKSettings
+from simnet.network.model import Access, LinkModel, Override
+from simnet.network.queueing import Intake
 from simnet.network.topology import AnyTopology, Random
-from simnet.parts.fields import Count, Name, Whole
-from simnet.parts.part import OneOf, Section
+from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
+from simnet.parts.part import OneOf, Section, WordOf
 from simnet.privacy.budget import Privacy
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
-from simnet.scenario.checks import nonsense
 from simnet.scenario.messages import sentence, unknown_choice
-from simnet.scenario.network_section import Network
-from simnet.scenario.overrides import set_path
-from simnet.scenario.per_method import MethodTables, merged
+from simnet.scenario.overrides import MethodTables, merged, set_path
 from simnet.scenario.toml import escaped, parse
 from simnet.sim.faults import AnyFault
+from simnet.sim.transport import AnyTransport, Datagram
 
 __all__ = ["Scenario"]
+
+
+class Network(Section):
+    """Links, and how agents keep pace over them."""
+
+    pacing: AnyPacing = Field(Ideal(kind="ideal"), description="when a round ends")
+    transport: AnyTransport = Field(Datagram(kind="datagram"), description="what happens to a lost message")
+    medium: Literal["unicast", "shared"] = Field(
+        "unicast", description="`unicast`: one transmission per neighbour; `shared`: one that reaches all of them"
+    )
+    uplink: Literal["independent", "shared"] = Field(
+        "independent", description="`shared`: all links of an agent take turns on one line out"
+    )
+    codec: Annotated[str, WordOf(CODECS)] = Field("float64", description="how numbers are written into a message")
+    topk: TopKSettings = Field(TopKSettings(), description="settings of the codec `top-k`")
+    inbox: Intake = Field(Intake(), description="how an agent takes in what arrives")
+    recovery: PositiveSeconds | None = Field(
+        None,
+        description="how long an agent that lost its state in a crash waits for its neighbours' answers; default: 1 s",
+    )
+    link: LinkModel = Field(LinkModel(), description="what every link is like")
+    override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
+    access: Access = Field(Access(), description="PDML: what the line of each user to its server is like")
+
+    @model_validator(mode="after")
+    def _nobody_acknowledges_for_all(self) -> Network:
+        if self.medium == "shared" and self.transport.repeats:
+            raise ValueError("medium: a reliable transport repeats messages for one neighbour, which is unicast")
+        return self
+
+    @property
+    def one_line_out(self) -> bool:
+        """Whether everything that an agent sends leaves over one line."""
+        return self.uplink == "shared" or self.medium == "shared"
+
+    @property
+    def recovery_time(self) -> float:
+        """How long an agent that lost its state waits for answers, in seconds."""
+        return 1.0 if self.recovery is None else self.recovery
 
 
 class Scenario(Section):
@@ -66,7 +107,14 @@ class Scenario(Section):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Scenario:
-        if reason := nonsense(self.algorithm, self.privacy, self.topology, self.network, self.fault):
+        """Refuse the first thing that does not go together, as `field: why not`."""
+        around = Surroundings(
+            topology=self.topology.word,
+            medium=self.network.medium,
+            entrywise_codec=self.network.codec == "top-k",
+            states_get_lost=any(fault.loses_state for fault in self.fault),
+        )
+        if reason := self.algorithm.misfit(around) or self.algorithm.misfit_of_privacy(self.privacy):
             raise ValueError(reason)
         return self
 

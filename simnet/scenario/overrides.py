@@ -1,16 +1,26 @@
-"""`--set algorithm.eta=0.05`: change any field from outside the file."""
+"""Changes to a scenario from outside its own fields: `--set algorithm.eta=0.05`, and [methods.<name>].
+
+A table of [methods.<name>] is what changes under that method. It is shaped like the scenario itself:
+
+    [methods.m-admm]
+    algorithm.penalty_growth = 1.02
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel, BeforeValidator
 
 from simnet.errors import ScenarioError
 from simnet.scenario.schema import Place, Table
 from simnet.scenario.toml import dotted, escaped, key, parse, shortened, shown
 
 _DEEPEST = 32
+_TAGS = ("kind", "name")
 
 
 def parse_override(text: str) -> tuple[str, Any]:
@@ -81,3 +91,43 @@ def _opened(value: Any, place: Place | None, part: str) -> Any:
     if place is not None and place.tag and place.default is not None and part != place.tag:
         return {place.tag: getattr(place.default, place.tag)}
     return {}
+
+
+@dataclass(frozen=True)
+class _Tables:
+    what: str
+
+    def __call__(self, value: Any) -> Any:
+        if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
+            raise ValueError(self.what)
+        return value
+
+
+class Frozen(dict[str, dict[str, Any]]):
+    """Tables that can be hashed, as the rest of a scenario can."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(json.dumps(self, sort_keys=True, default=str))
+
+
+MethodTables = Annotated[
+    dict[str, dict[str, Any]],
+    BeforeValidator(_Tables("a table for each method, with what changes in the scenario under it")),
+    AfterValidator(Frozen),
+]
+
+
+def merged(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`content` with the `changes` made; a table of another kind replaces the one before it."""
+    found = dict(content)
+    for field, value in changes.items():
+        before = found.get(field)
+        if isinstance(value, dict) and isinstance(before, dict) and not _other_kind(before, value):
+            found[field] = merged(before, value)
+        else:
+            found[field] = value
+    return found
+
+
+def _other_kind(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return any(tag in after and after[tag] != before.get(tag) for tag in _TAGS)

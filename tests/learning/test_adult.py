@@ -13,8 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from simnet.learning.adult import COLUMNS, adult
-from simnet.learning.dataset import Dataset, split
-from simnet.learning.scaling import scale
+from simnet.learning.dataset import Dataset, scale, split
 from tests.learning.plain import error, fit
 
 SHIPPED = resources.files("simnet.learning") / "data" / "adult.xz"

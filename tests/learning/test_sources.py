@@ -8,9 +8,8 @@ import pytest
 
 from simnet.errors import DataError
 from simnet.learning import data_files
-from simnet.learning.dataset import Dataset, split
-from simnet.learning.generators import ringnorm, synthetic, twonorm, waveform
-from simnet.learning.scaling import scale
+from simnet.learning.dataset import Dataset, scale, split
+from simnet.learning.sources import ringnorm, synthetic, twonorm, waveform
 from simnet.streams import Streams
 from tests.learning.plain import error, fit
 
