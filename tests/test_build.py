@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from simnet.build import build, deal_data
-from tests.sim.small import scenario
+from tests.worlds import world
 
 
 def test_the_parts_of_a_world_are_those_that_were_dealt_although_only_the_objectives_hold_them():
-    chosen = scenario()
+    chosen = world()
     built = build(chosen)
     dealt = deal_data(chosen, built.agents)
     assert built.learning.rows == dealt.rows

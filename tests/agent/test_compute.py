@@ -8,7 +8,7 @@ import pytest
 from simnet.agent.compute import Compute
 from simnet.streams import Streams
 from tests.agent.test_pacing import ends
-from tests.sim.small import found, lawful
+from tests.worlds import found, lawful
 
 
 def test_work_takes_as_long_as_its_gradients():

@@ -11,7 +11,7 @@ from scipy import stats
 
 from simnet.agent.pacing import PACINGS, Deadline
 from simnet.streams import Streams
-from tests.sim.small import TICKS, found, lawful, scenario
+from tests.worlds import TICKS, found, lawful, world
 
 
 def ends(result) -> dict[int, list[float]]:
@@ -121,4 +121,4 @@ def test_rounds_of_one_agent_never_overlap():
     result = lawful(**{"network.pacing": TICKS | {"jitter": 0.05}, "compute.time": 0.15})
     for times in ends(result).values():
         assert all(later > earlier for earlier, later in pairwise(times))
-    assert scenario().rounds == len(times)
+    assert world().rounds == len(times)

@@ -19,7 +19,7 @@ from simnet.audit.pair import pair
 from simnet.audit.trials import listen, run_once, run_trials
 from simnet.errors import ScenarioError
 from simnet.methods import METHODS
-from tests.audit.small import small
+from tests.worlds import audited_world
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "audit"
 LIARS = {"reused-noise", "half-noise", "half-gradient-noise", "half-flips", "true-gradient", "redrawn-threshold"}
@@ -27,7 +27,7 @@ LIARS = {"reused-noise", "half-noise", "half-gradient-noise", "half-flips", "tru
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "admm"])
 def test_every_honest_method_stays_below_its_proven_epsilon(method):
-    scenario, plan = small(method, audit={"runs": 60, "evidence": "rounds"})
+    scenario, plan = audited_world(method, audit={"runs": 60, "evidence": "rounds"})
     found = audit(scenario, plan)
     assert found.promise.epsilon == pytest.approx(2.0, abs=1e-3)
     assert not found.broken
@@ -36,14 +36,14 @@ def test_every_honest_method_stays_below_its_proven_epsilon(method):
 
 
 def test_a_method_without_noise_gives_its_row_away_and_promises_nothing():
-    found = audit(*small("admm", audit={"runs": 60}))
+    found = audit(*audited_world("admm", audit={"runs": 60}))
     assert found.bound.epsilon > 1.5
     assert not found.broken
     assert found.verdict == "nothing is promised"
 
 
 def test_the_scores_come_out_the_same_whatever_the_number_of_workers():
-    scenario, plan = small(audit={"runs": 60})
+    scenario, plan = audited_world(audit={"runs": 60})
     alone, together = run_trials(scenario, plan, 1), run_trials(scenario, plan, 2)
     assert np.array_equal(alone.first, together.first)
     assert np.array_equal(alone.second, together.second)
@@ -52,14 +52,14 @@ def test_the_scores_come_out_the_same_whatever_the_number_of_workers():
 
 def test_progress_counts_the_runs_of_both_sides():
     told = []
-    scenario, plan = small(audit={"runs": 60})
+    scenario, plan = audited_world(audit={"runs": 60})
     run_trials(scenario, plan, 1, lambda done, total: told.append((done, total)))
     assert told[-1] == (120, 120)
     assert told == sorted(told)
 
 
 def test_an_eavesdropper_on_one_link_learns_no_more_than_one_on_all():
-    scenario, everywhere = small(audit={"runs": 80})
+    scenario, everywhere = audited_world(audit={"runs": 80})
     few = everywhere.model_copy(update={"links": [(0, 1)]})
     all_links, one_link = (run_trials(scenario, plan, 1) for plan in (everywhere, few))
 
@@ -72,7 +72,7 @@ def test_an_eavesdropper_on_one_link_learns_no_more_than_one_on_all():
 
 
 def test_the_tests_alone_are_held_against_what_the_test_alone_promises():
-    scenario, plan = small(
+    scenario, plan = audited_world(
         "ipp-admm",
         audit={"evidence": "tests", "runs": 20},
         privacy__calibration="paper",
@@ -101,7 +101,7 @@ def test_the_score_of_the_tests_depends_on_the_length_of_the_silence_alone():
 
 
 def test_the_summary_says_what_was_counted(tmp_path):
-    scenario, plan = small(audit={"runs": 60})
+    scenario, plan = audited_world(audit={"runs": 60})
     found = audit(scenario, plan)
     folder = found.store(tmp_path)
     assert {path.name for path in folder.iterdir()} == {"audit.json", "audit.png", "scores.csv", "scenario.toml"}
@@ -140,9 +140,9 @@ def test_a_file_with_a_lie_does_not_run():
 
 def test_a_mistake_in_the_audit_section_is_a_sentence():
     with pytest.raises(ScenarioError, match=r"audit.canary = \"canary\": choose one of label-flip"):
-        small(audit={"canary": "canary"})
+        audited_world(audit={"canary": "canary"})
     with pytest.raises(ScenarioError, match=r"audit\.rnus"):
-        small(audit={"rnus": 3})
+        audited_world(audit={"rnus": 3})
 
 
 def test_the_command_line_prints_json_and_exits_with_1_when_the_promise_is_broken(tmp_path):
@@ -174,13 +174,13 @@ def test_the_command_line_prints_json_and_exits_with_1_when_the_promise_is_broke
 
 @pytest.mark.parametrize("method", ["pp-admm", "ipp-admm", "m-admm", "pvp"])
 def test_a_method_told_to_add_no_noise_is_audited_like_one_that_has_none(method):
-    found = audit(*small(method, audit={"runs": 40}, privacy__calibration="none", algorithm__tolerance=1e-8))
+    found = audit(*audited_world(method, audit={"runs": 40}, privacy__calibration="none", algorithm__tolerance=1e-8))
     assert found.bound.epsilon > 1.0
     assert found.verdict == "nothing is promised"
 
 
 def test_a_label_has_its_local_epsilon_against_whoever_hears_the_reports():
-    scenario, plan = small("pdml", audit={"runs": 400}, rounds=1, algorithm__label_epsilon=1.5)
+    scenario, plan = audited_world("pdml", audit={"runs": 400}, rounds=1, algorithm__label_epsilon=1.5)
     found = audit(scenario, plan)
     assert (found.promise.claimed, found.promise.proven) == (1.5, 1.5)
     assert found.score == "reports"
@@ -190,7 +190,7 @@ def test_a_label_has_its_local_epsilon_against_whoever_hears_the_reports():
 
 
 def test_who_hears_an_upload_to_a_trusted_hub_is_promised_nothing_and_needs_nothing_else():
-    scenario, plan = small("dp-admm", audit={"runs": 40, "victim": 1}, rounds=1)
+    scenario, plan = audited_world("dp-admm", audit={"runs": 40, "victim": 1}, rounds=1)
     everything, rounds = audit(scenario, plan), audit(scenario, plan.model_copy(update={"evidence": "rounds"}))
     assert everything.score == "reports"
     assert everything.bound.epsilon > 1.0
@@ -200,7 +200,7 @@ def test_who_hears_an_upload_to_a_trusted_hub_is_promised_nothing_and_needs_noth
 
 
 def test_the_hubs_own_rows_never_travel():
-    scenario, plan = small("dp-admm", audit={"runs": 20, "victim": 0}, rounds=1)
+    scenario, plan = audited_world("dp-admm", audit={"runs": 20, "victim": 0}, rounds=1)
     found = audit(scenario, plan)
     assert "reports" not in found.trials.names
     assert found.verdict == "holds"

@@ -18,11 +18,11 @@ from simnet.methods.peer import mortal
 from simnet.methods.pp_admm import Perturbation, PpAdmmPeer
 from simnet.privacy.ledger import BARE
 from simnet.privacy.sparse_vector import SparseVector, split
-from tests.audit.small import small
+from tests.worlds import audited_world
 
 
 def test_noise_that_is_reused_is_caught_by_its_repetition():
-    scenario, plan = small(
+    scenario, plan = audited_world(
         audit={"canary": "adversarial", "lie": "reused-noise", "runs": 120}, algorithm__loss="logistic"
     )
     found = audit(scenario, plan)
@@ -33,27 +33,29 @@ def test_noise_that_is_reused_is_caught_by_its_repetition():
 def test_noise_for_half_the_sensitivity_is_caught():
     # One round and a large δ, so that few runs tell; scenarios/audit/half-noise.toml does it at δ = 0.01.
     two = {"topology": {"kind": "complete", "agents": 2}, "rounds": 1, "privacy__delta": 0.2}
-    scenario, liar = small(audit={"lie": "half-noise", "runs": 800}, **two)
+    scenario, liar = audited_world(audit={"lie": "half-noise", "runs": 800}, **two)
     assert audit(scenario, liar).broken
     assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 200})).broken
 
 
 def test_a_gradient_with_noise_for_adding_or_removing_a_row_is_caught():
     changes = {"rounds": 1, "privacy__delta": 0.2, "data__features": 2}
-    scenario, liar = small("dp-admm", audit={"lie": "half-noise", "runs": 800}, **changes)
+    scenario, liar = audited_world("dp-admm", audit={"lie": "half-noise", "runs": 800}, **changes)
     assert audit(scenario, liar).broken
     assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 200})).broken
 
 
 def test_labels_that_are_flipped_half_as_often_are_caught():
-    scenario, liar = small("pdml", audit={"lie": "half-flips", "runs": 400}, rounds=1, algorithm__label_epsilon=1.0)
+    scenario, liar = audited_world(
+        "pdml", audit={"lie": "half-flips", "runs": 400}, rounds=1, algorithm__label_epsilon=1.0
+    )
     found = audit(scenario, liar)
     assert found.broken
     assert found.score == "reports"
 
 
 def test_an_even_round_along_the_true_gradient_is_caught():
-    scenario, plan = small("r-admm", audit={"lie": "true-gradient", "runs": 120})
+    scenario, plan = audited_world("r-admm", audit={"lie": "true-gradient", "runs": 120})
     found = audit(scenario, plan)
     assert found.broken
     assert found.score == "gradient"
@@ -78,9 +80,9 @@ def test_a_threshold_that_is_redrawn_with_one_positive_answer_breaks_the_claim_o
 
 
 def test_liars_draw_what_they_are_said_to_draw():
-    honest = listen(pair(*small()), 0, 9)
-    reused = listen(pair(*small(audit={"lie": "reused-noise"})), 0, 9)
-    halved = listen(pair(*small(audit={"lie": "half-noise"})), 0, 9)
+    honest = listen(pair(*audited_world()), 0, 9)
+    reused = listen(pair(*audited_world(audit={"lie": "reused-noise"})), 0, 9)
+    halved = listen(pair(*audited_world(audit={"lie": "half-noise"})), 0, 9)
     assert np.array_equal(honest.rounds[0].sent[0], reused.rounds[0].sent[0])
     assert not np.array_equal(honest.rounds[1].sent[0], reused.rounds[1].sent[0])
     assert not np.array_equal(honest.rounds[0].sent[0], halved.rounds[0].sent[0])
@@ -88,7 +90,9 @@ def test_liars_draw_what_they_are_said_to_draw():
 
 @pytest.mark.parametrize("lie", ["reused-noise", "half-noise"])
 def test_a_liar_charges_its_ledger_as_if_it_were_honest(lie):
-    assert listen(pair(*small(audit={"lie": lie})), 0, 9).charges == listen(pair(*small()), 0, 9).charges
+    assert (
+        listen(pair(*audited_world(audit={"lie": lie})), 0, 9).charges == listen(pair(*audited_world()), 0, 9).charges
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,7 +106,7 @@ def test_a_liar_charges_its_ledger_as_if_it_were_honest(lie):
     ],
 )
 def test_a_method_cannot_tell_a_lie_that_it_has_no_words_for(method, lie):
-    worlds = pair(*small(method, audit={"lie": lie}))
+    worlds = pair(*audited_world(method, audit={"lie": lie}))
     with pytest.raises(ScenarioError, match=f"audit.lie = '{lie}'"):
         worlds.peers(0, 1)
 

@@ -10,7 +10,7 @@ import pytest
 from simnet.audit.pair import pair
 from simnet.audit.row_paths import report_score
 from simnet.errors import ScenarioError
-from tests.audit.small import small
+from tests.worlds import audited_world
 
 
 def gap(first, second, theta):
@@ -19,7 +19,7 @@ def gap(first, second, theta):
 
 
 def test_a_row_that_stays_has_one_way_and_no_report():
-    worlds = pair(*small("pp-admm"))
+    worlds = pair(*audited_world("pp-admm"))
     for side in (0, 1):
         [way] = worlds.ways[side]
         assert (way.probability, way.report) == (1.0, None)
@@ -27,7 +27,7 @@ def test_a_row_that_stays_has_one_way_and_no_report():
 
 
 def test_a_label_is_flipped_or_not_and_everybody_elses_report_is_the_same():
-    worlds = pair(*small("pdml", audit={"victim": 1}, algorithm__label_epsilon=1.0))
+    worlds = pair(*audited_world("pdml", audit={"victim": 1}, algorithm__label_epsilon=1.0))
     theta = np.array([0.3, -0.2, 0.5])
     straight, flipped = worlds.ways[0]
     assert straight.probability / flipped.probability == pytest.approx(math.e)
@@ -42,13 +42,13 @@ def test_a_label_is_flipped_or_not_and_everybody_elses_report_is_the_same():
 
 
 def test_runs_take_either_way_as_often_as_they_should():
-    worlds = pair(*small("pdml", algorithm__label_epsilon=1.0))
+    worlds = pair(*audited_world("pdml", algorithm__label_epsilon=1.0))
     flipped = sum(worlds.way(0, seed) is worlds.ways[0][1] for seed in range(2000))
     assert abs(flipped - 2000 / (1 + math.e)) < 4 * math.sqrt(2000 * 0.2)
 
 
 def test_a_trusted_hub_computes_with_the_leafs_row_among_all_others():
-    worlds = pair(*small("dp-admm", audit={"victim": 2, "row": 7}))
+    worlds = pair(*audited_world("dp-admm", audit={"victim": 2, "row": 7}))
     [first], [second] = worlds.ways
     assert worlds.holder == 0
     assert first.training[0].rows == 300
@@ -57,16 +57,16 @@ def test_a_trusted_hub_computes_with_the_leafs_row_among_all_others():
 
 
 def test_a_report_tells_as_much_as_its_chances_differ():
-    worlds = pair(*small("pdml", algorithm__label_epsilon=1.25))
+    worlds = pair(*audited_world("pdml", algorithm__label_epsilon=1.25))
     heard = [way.report for way in worlds.ways[0]]
     assert [report_score(each, *worlds.ways) for each in heard] == pytest.approx([1.25, -1.25])
-    clear = pair(*small("dp-admm", audit={"victim": 1}))
+    clear = pair(*audited_world("dp-admm", audit={"victim": 1}))
     assert report_score(clear.ways[0][0].report, *clear.ways) == math.inf
     assert report_score(clear.ways[1][0].report, *clear.ways) == -math.inf
 
 
 def test_a_row_whose_report_is_lost_cannot_be_audited():
-    scenario, plan = small("pdml", network__access__loss=0.5)
+    scenario, plan = audited_world("pdml", network__access__loss=0.5)
     arrived = pair(scenario, plan.model_copy(update={"row": 0})) if _arrives(scenario, plan, 0) else None
     lost = next(row for row in range(100) if not _arrives(scenario, plan, row))
     with pytest.raises(ScenarioError, match=f"audit.row = {lost}: its report is lost on the way"):

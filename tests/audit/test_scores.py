@@ -17,7 +17,7 @@ from simnet.privacy.sparse_vector import SvtPlan
 from simnet.record.events import ReleaseMade
 from simnet.record.rounding import unpack
 from simnet.streams import Streams
-from tests.audit.small import small
+from tests.worlds import audited_world
 
 WAN = {
     "pacing": {"kind": "deadline", "period": 0.2},
@@ -43,7 +43,7 @@ def recovered(worlds, side, seed):
 def test_the_recovered_noise_is_the_drawn_noise(duals, network):
     # A tiny tolerance makes the solve exact and, with it, the output noise vanish.
     changes = {"algorithm__duals": duals, "algorithm__tolerance": 1e-11, "network": network, "rounds": 6}
-    worlds = pair(*small(audit={"canary": "label-flip", "victim": 1}, **changes))
+    worlds = pair(*audited_world(audit={"canary": "label-flip", "victim": 1}, **changes))
     found = recovered(worlds, 1, seed=77)
     rng = Streams(77).generator("noise", 1)
     plan = worlds.worlds[0].calibration.plans[1]
@@ -56,7 +56,7 @@ def test_the_recovered_noise_is_the_drawn_noise(duals, network):
 
 @pytest.mark.parametrize("method", ["dvp", "m-admm", "r-admm", "pvp"])
 def test_the_recovered_noise_is_the_drawn_noise_of_scheduled_methods_too(method):
-    worlds = pair(*small(method, audit={"canary": "label-flip"}, algorithm__tolerance=1e-11))
+    worlds = pair(*audited_world(method, audit={"canary": "label-flip"}, algorithm__tolerance=1e-11))
     found = recovered(worlds, 0, seed=5)
     rng = Streams(5).generator("noise", 0)
     schedule = worlds.worlds[0].calibration.plans[0]
@@ -68,7 +68,9 @@ def test_the_recovered_noise_is_the_drawn_noise_of_scheduled_methods_too(method)
 
 def test_the_recovered_noise_of_a_server_is_what_it_added_to_its_minimiser():
     worlds = pair(
-        *small("pdml", audit={"victim": 2}, algorithm__tolerance=1e-11, algorithm__objective_bound=0.0, network=WAN)
+        *audited_world(
+            "pdml", audit={"victim": 2}, algorithm__tolerance=1e-11, algorithm__objective_bound=0.0, network=WAN
+        )
     )
     schedule = worlds.worlds[0].calibration.plans[2]
     for way in (0, 1):
@@ -86,7 +88,7 @@ def test_the_recovered_noise_of_a_server_is_what_it_added_to_its_minimiser():
 @pytest.mark.parametrize("method", ["dp-admm", "dp-acc-admm"])
 @pytest.mark.parametrize(("hub", "victim"), [("trusted", 2), ("untrusted", 0), ("untrusted", 2)])
 def test_the_recovered_noise_of_a_star_is_what_its_hub_or_leaf_added_to_the_gradient(method, hub, victim, network):
-    worlds = pair(*small(method, audit={"victim": victim}, algorithm__hub=hub, network=network, rounds=6))
+    worlds = pair(*audited_world(method, audit={"victim": victim}, algorithm__hub=hub, network=network, rounds=6))
     holder = 0 if hub == "trusted" else victim
     found = recovered(worlds, 1, seed=77)
     rng = Streams(77).generator("noise", holder)
@@ -96,7 +98,7 @@ def test_the_recovered_noise_of_a_star_is_what_its_hub_or_leaf_added_to_the_grad
 
 
 def test_the_wrong_hypothesis_finds_noise_that_is_off_by_what_the_row_does_to_the_gradient():
-    worlds = pair(*small(algorithm__tolerance=1e-11))
+    worlds = pair(*audited_world(algorithm__tolerance=1e-11))
     right, heard = recovered(worlds, 0, seed=3), listen(worlds, 0, 3).rounds
     victim = worlds.shadows(1)[0]
     for noise, each in zip(right, heard, strict=True):
@@ -109,7 +111,7 @@ def test_the_wrong_hypothesis_finds_noise_that_is_off_by_what_the_row_does_to_th
 
 
 def test_only_the_privacy_noise_changes_from_run_to_run():
-    scenario, plan = small(audit={"canary": "label-flip"})
+    scenario, plan = audited_world(audit={"canary": "label-flip"})
     worlds = pair(scenario, plan)
     same, other = (listen(worlds, 0, seed).rounds for seed in (scenario.seed, scenario.seed + 1))
     log = [event for _, _, event in run(scenario).events if isinstance(event, ReleaseMade) and event.agent == 0]
@@ -119,7 +121,7 @@ def test_only_the_privacy_noise_changes_from_run_to_run():
 
 
 def test_a_saved_log_tells_the_eavesdropper_as_much_as_the_live_stream():
-    scenario, plan = small(audit={"canary": "label-flip"}, network=WAN)
+    scenario, plan = audited_world(audit={"canary": "label-flip"}, network=WAN)
     worlds = pair(scenario, plan)
     live = listen(worlds, 0, scenario.seed)
     shadow = worlds.shadows(0)[0]

@@ -14,7 +14,7 @@ from simnet.errors import LiveError
 from simnet.live import checkpoint
 from simnet.methods.peer import alone
 from simnet.simulate import peers_of
-from tests.live.small import scenario
+from tests.worlds import live_world
 
 BEFORE, AFTER = 3, 3
 
@@ -79,7 +79,7 @@ class Company:
 @pytest.mark.parametrize("codec", ["float64", "int8", "top-k"])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: f"{method['name']}-{method.get('duals', 'node')}")
 def test_a_restored_agent_goes_on_bit_by_bit_as_if_nothing_had_happened(method, codec):
-    world = build(scenario(algorithm=method, **{"network.codec": codec}))
+    world = build(live_world(algorithm=method, **{"network.codec": codec}))
     undisturbed = Company(world)
     for t in range(1, BEFORE + 1):
         undisturbed.play(t)
@@ -96,7 +96,7 @@ def test_a_restored_agent_goes_on_bit_by_bit_as_if_nothing_had_happened(method, 
 
 
 def test_the_threshold_of_a_test_is_the_one_that_was_drawn_and_not_drawn_again():
-    world = build(scenario(algorithm={"name": "ipp-admm", "eta": 0.05, "max_releases": 4}))
+    world = build(live_world(algorithm={"name": "ipp-admm", "eta": 0.05, "max_releases": 4}))
     company = Company(world)
     bar, drawn = company.peers[0]._test._bar, company.peers[0]._test._rng.bit_generator.state
     company.play(1)
@@ -114,7 +114,7 @@ def test_the_threshold_of_a_test_is_the_one_that_was_drawn_and_not_drawn_again()
 def test_a_checkpoint_does_not_hold_the_data():
     sizes = []
     for rows in (300, 6000):
-        company = Company(build(scenario(**{"data.rows": rows, "data.train": rows - 60})))
+        company = Company(build(live_world(**{"data.rows": rows, "data.train": rows - 60})))
         company.play(1)
         sizes.append(len(checkpoint.save(company.objects(0), company.fixed(0))))
 
@@ -122,7 +122,7 @@ def test_a_checkpoint_does_not_hold_the_data():
 
 
 def test_a_damaged_checkpoint_is_refused():
-    company = Company(build(scenario()))
+    company = Company(build(live_world()))
     saved = bytearray(checkpoint.save(company.objects(0), company.fixed(0)))
     saved[-20] ^= 1
 

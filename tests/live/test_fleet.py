@@ -19,7 +19,7 @@ from simnet.live.journal import Journal, RecordKind, _packed
 from simnet.live.merge import content, merge
 from simnet.record import events
 from simnet.simulate import keep
-from tests.live.small import same_course, scenario, told, unlawful
+from tests.worlds import live_world, same_course, told, unlawful
 
 TESTED = {"name": "ipp-admm", "eta": 0.05, "max_releases": 3}
 
@@ -50,7 +50,7 @@ def played(fleet: Fleet):
     ids=["pp-admm", "ipp-admm", "healing", "edge", "r-admm", "hub"],
 )
 def test_without_loss_and_in_lock_step_a_live_run_is_the_simulated_one(changes):
-    wanted = scenario(**changes)
+    wanted = live_world(**changes)
 
     result = live.run(wanted, tls=False)
 
@@ -59,13 +59,13 @@ def test_without_loss_and_in_lock_step_a_live_run_is_the_simulated_one(changes):
 
 
 def test_under_mutual_tls_it_is_the_same_run():
-    wanted = scenario(rounds=3)
+    wanted = live_world(rounds=3)
 
     same_course(live.run(wanted), simulate(wanted))
 
 
 def test_the_final_models_are_those_of_the_simulation(tmp_path):
-    fleet = Fleet(build(scenario(algorithm=TESTED)), tmp_path, "run")
+    fleet = Fleet(build(live_world(algorithm=TESTED)), tmp_path, "run")
     played(fleet)
 
     simulated = _final_models(fleet.world)
@@ -86,7 +86,7 @@ def _final_models(world):
 
 
 def test_losses_are_those_that_the_links_draw_in_a_simulation():
-    wanted = scenario(
+    wanted = live_world(
         rounds=8,
         **{
             "network.pacing": {"kind": "barrier", "patience": 0.5},
@@ -129,7 +129,7 @@ def one_charge_a_release(result, agents: int, rounds: int) -> None:
 
 
 def test_agents_that_are_killed_go_on_and_nothing_shows_but_the_crash():
-    wanted = scenario(rounds=40, topology={"kind": "regular", "agents": 6, "degree": 3})
+    wanted = live_world(rounds=40, topology={"kind": "regular", "agents": 6, "degree": 3})
 
     result, fleet = with_kills(wanted, [(2, 4), (5, 9), (2, 13)], tls=False)
 
@@ -142,7 +142,7 @@ def test_agents_that_are_killed_go_on_and_nothing_shows_but_the_crash():
 
 
 def test_twenty_agents_for_a_hundred_rounds_with_two_killed():
-    wanted = scenario(
+    wanted = live_world(
         rounds=100, topology={"kind": "regular", "agents": 20, "degree": 4}, **{"data.rows": 1200, "data.train": 1100}
     )
 
@@ -156,7 +156,7 @@ def test_twenty_agents_for_a_hundred_rounds_with_two_killed():
 
 
 def test_neighbours_go_on_without_an_agent_that_is_down_where_their_pacing_allows_it():
-    wanted = scenario(
+    wanted = live_world(
         rounds=60,
         topology={"kind": "ring", "agents": 4},
         algorithm={"name": "admm", "eta": 0.05},
@@ -175,7 +175,7 @@ def test_neighbours_go_on_without_an_agent_that_is_down_where_their_pacing_allow
 
 
 def test_over_links_that_lose_repeat_spoil_and_overtake_a_killed_agent_breaks_no_law(tmp_path):
-    wanted = scenario(
+    wanted = live_world(
         rounds=8,
         topology={"kind": "complete", "agents": 4},
         algorithm=TESTED,
@@ -236,7 +236,7 @@ class Doomed(Journal):
 @pytest.mark.parametrize("first", range(0, 36, 6))
 def test_a_crash_at_any_record_leaves_one_charge_for_each_release_and_no_fresh_noise(tmp_path, algorithm, first):
     """Each of six agents dies at another record of its journal, and once more soon after its restart."""
-    wanted = scenario(rounds=4, topology={"kind": "ring", "agents": 6}, algorithm=algorithm)
+    wanted = live_world(rounds=4, topology={"kind": "ring", "agents": 6}, algorithm=algorithm)
     points = {(agent, 1): f"record {first + agent + 1}" for agent in range(6)}
     points |= {(agent, 2): f"record {agent + 1}" for agent in range(6)}
     fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, points))
@@ -251,7 +251,7 @@ def test_a_crash_at_any_record_leaves_one_charge_for_each_release_and_no_fresh_n
 @pytest.mark.parametrize("when", ["", ", the second time"])
 @pytest.mark.parametrize("point", ["before safe", "after safe"])
 def test_a_crash_between_the_charge_and_the_sending_sends_the_very_same_release(tmp_path, point, when):
-    wanted = scenario(rounds=3)
+    wanted = live_world(rounds=3)
     fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, {(1, 1): point + when}))
 
     result = played(fleet)
@@ -263,7 +263,7 @@ def test_a_crash_between_the_charge_and_the_sending_sends_the_very_same_release(
 
 
 def test_an_agent_that_cannot_go_on_ends_the_run_with_its_reason(tmp_path):
-    fleet = Fleet(build(scenario()), tmp_path, "run")
+    fleet = Fleet(build(live_world()), tmp_path, "run")
     fleet.folders[1].mkdir(parents=True)
     (fleet.folders[1] / "scenario.toml").write_text("another")
 

@@ -37,8 +37,8 @@ from tests.live.party import (
     running,
     value,
 )
-from tests.live.small import scenario
 from tests.network.test_codec import make
+from tests.worlds import live_world
 
 ME, HONEST, HOSTILE = 0, 1, 2
 
@@ -244,7 +244,7 @@ def _nonsense(chance: np.random.Generator, rounds: int, features: int) -> bytes:
 
 def test_agents_with_a_neighbour_that_talks_nonsense_finish_their_rounds(deployment: Path, tmp_path: Path) -> None:
     """Three agents, one of which says nothing that belongs to the run; the two others learn without it."""
-    agreed = scenario(rounds=20, network={"pacing": {"kind": "deadline", "period": 0.05}})
+    agreed = live_world(rounds=20, network={"pacing": {"kind": "deadline", "period": 0.05}})
     world, count = build(agreed), 2_500
     chance = Streams(1).generator("fuzz", "agent")
 

@@ -13,7 +13,7 @@ from simnet.live.journal import Journal, RecordKind, RoundResult, Start, event_b
 from simnet.live.merge import in_order, merge
 from simnet.record import events
 from simnet.record.bus import Bus
-from tests.live.small import scenario
+from tests.worlds import live_world
 
 
 def sent(agent, peer, number):
@@ -62,7 +62,7 @@ def rounds(agent, count):
 
 def merged(*folders):
     told = []
-    world = build(scenario(rounds=2, topology={"kind": "complete", "agents": 2}))
+    world = build(live_world(rounds=2, topology={"kind": "complete", "agents": 2}))
     merge(world, list(folders), Bus(lambda seq, t, event: told.append((t, event))))
     return told
 

@@ -16,8 +16,8 @@ import pytest
 
 from simnet.live import run as live
 from simnet.record import events
-from tests.live.small import scenario, unlawful
 from tests.live.wan import Site, netem, stop, user_space
+from tests.worlds import live_world, unlawful
 
 DELAY = 0.03
 LOSS = 0.1
@@ -83,7 +83,7 @@ def _echoes(deployment: Path, wire: AbstractContextManager[tuple[Site, Site]]) -
 
 def _deployment(deployment: Path, wire: AbstractContextManager[tuple[Site, Site]], folder: Path) -> Any:
     folder.mkdir()
-    agreed = scenario(rounds=COUNT, topology={"kind": "complete", "agents": 2})
+    agreed = live_world(rounds=COUNT, topology={"kind": "complete", "agents": 2})
     (folder / "scenario.toml").write_text(agreed.to_toml(), encoding="utf-8")
     with wire as sites:
         places = "\n".join(f'{agent} = "{site.address}:7002"' for agent, site in enumerate(sites))

@@ -4,7 +4,7 @@ import pytest
 
 from simnet.errors import ScenarioError
 from simnet.live.run import check
-from tests.live.small import scenario
+from tests.worlds import live_world
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ from tests.live.small import scenario
 )
 def test_what_cannot_be_live_is_refused_with_the_reason(changes, sentence):
     with pytest.raises(ScenarioError, match=sentence):
-        check(scenario(**changes), shim=True)
+        check(live_world(**changes), shim=True)
 
 
 def test_without_the_shim_the_network_is_what_it_is_and_its_models_do_not_matter():
-    check(scenario(**{"network.transport": "reliable", "network.inbox.service": "1 ms"}), shim=False)
+    check(live_world(**{"network.transport": "reliable", "network.inbox.service": "1 ms"}), shim=False)

@@ -7,13 +7,13 @@ import pytest
 
 from simnet.audit.pair import pair
 from simnet.audit.trials import listen
-from tests.audit.small import small
+from tests.worlds import audited_world
 
 
 @pytest.mark.parametrize("duals", ["node", "healing"])
 def test_the_only_neighbour_pins_the_problem_at_its_goal_from_the_second_round_on(duals):
     changes = {"topology": {"kind": "complete", "agents": 2}, "algorithm__duals": duals}
-    worlds = pair(*small("pp-admm", audit={"canary": "adversarial", "drive": 7.0}, **changes))
+    worlds = pair(*audited_world("pp-admm", audit={"canary": "adversarial", "drive": 7.0}, **changes))
     heard = listen(worlds, 0, 5)
     victim = worlds.shadows(0)[0]
     goal = np.array([0.0, -7.0, 0.0])
@@ -25,14 +25,14 @@ def test_the_only_neighbour_pins_the_problem_at_its_goal_from_the_second_round_o
 
 
 def test_one_neighbour_of_two_still_brings_the_model_close_to_the_goal():
-    worlds = pair(*small("admm", audit={"canary": "adversarial"}, rounds=6))
+    worlds = pair(*audited_world("admm", audit={"canary": "adversarial"}, rounds=6))
     released = [each.sent[0] for each in listen(worlds, 0, 5).rounds if each.sent is not None]
     assert released[-1][1] < -10.0
 
 
 @pytest.mark.parametrize("method", ["dp-admm", "dp-acc-admm"])
 def test_an_untrusted_hub_makes_its_leaf_show_its_gradient_where_it_wants(method):
-    worlds = pair(*small(method, audit={"canary": "adversarial", "victim": 1}, algorithm__hub="untrusted"))
+    worlds = pair(*audited_world(method, audit={"canary": "adversarial", "victim": 1}, algorithm__hub="untrusted"))
     victim, goal = worlds.shadows(0)[1], np.array([0.0, -20.0, 0.0])
     points = []
     for each in listen(worlds, 0, 5).rounds:

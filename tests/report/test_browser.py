@@ -13,7 +13,7 @@ import simnet
 from analysis.browser import CHROMIUM, Tab, browser
 from simnet import Scenario, run
 from simnet.report import report
-from tests.study import small
+from tests import worlds
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 
@@ -54,8 +54,10 @@ def tab() -> Iterator[Tab]:
 @pytest.fixture(scope="module")
 def study_page(tmp_path_factory) -> Path:
     grid = {"algorithm.name": ["admm", "pp-admm"], "topology.agents": [3, 4]}
-    scenario = small.SCENARIO | {"privacy": {"epsilon": 20.0}}
-    found = simnet.study(small.content(scenario=scenario, grid=grid), tmp_path_factory.mktemp("results"), workers=1)
+    scenario = worlds.STUDIED | {"privacy": {"epsilon": 20.0}}
+    found = simnet.study(
+        worlds.study_content(scenario=scenario, grid=grid), tmp_path_factory.mktemp("results"), workers=1
+    )
     assert found.folder is not None
     return report(found.folder)
 

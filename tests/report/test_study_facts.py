@@ -14,14 +14,14 @@ from simnet.report import report
 from simnet.report.study_facts import StudyFacts, front, read_study
 from simnet.study.aggregate import bounds
 from simnet.study.results import StudyResult
-from tests.study import small
+from tests import worlds
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("results")
     grid = {"algorithm.eta": [0.01, 0.05], "topology.agents": [4, 300]}
-    found = simnet.study(small.content(name="small </script>", replicates=3, grid=grid), out, workers=1)
+    found = simnet.study(worlds.study_content(name="small </script>", replicates=3, grid=grid), out, workers=1)
     assert found.folder is not None
     return found.folder
 

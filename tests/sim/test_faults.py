@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simnet.sim.faults import alternating
-from tests.sim.small import TICKS, found, lawful, traffic
+from tests.worlds import TICKS, found, lawful, traffic
 
 PACES = ["ideal", "barrier", TICKS, "quorum", "free"]
 

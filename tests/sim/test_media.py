@@ -7,7 +7,7 @@ import pytest
 from simnet.errors import ScenarioError
 from simnet.network.frame import HEADER_BYTES
 from simnet.network.model import PRESETS
-from tests.sim.small import TICKS, found, kinds, lawful, scenario, traffic
+from tests.worlds import TICKS, found, kinds, lawful, traffic, world
 
 FRAME = HEADER_BYTES + 1 + 4 + 8 * 3  # three features as float64
 
@@ -74,7 +74,7 @@ def test_every_preset_runs(preset):
 
 
 def test_a_preset_gives_way_to_what_is_written_and_to_another_preset():
-    chosen = scenario(**{"network.link": {"preset": "lorawan", "loss": 0.5}})
+    chosen = world(**{"network.link": {"preset": "lorawan", "loss": 0.5}})
     assert chosen.network.link.mtu == 255
     assert chosen.network.link.loss.p == 0.5
     other = chosen.with_(**{"network.link.preset": "lan"})

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from simnet.network.frame import HEADER_BYTES
-from tests.sim.small import TICKS, found, kinds, lawful, traffic
+from tests.worlds import TICKS, found, kinds, lawful, traffic
 
 PATIENT = {"kind": "reliable", "timeout": 0.05, "backoff": 1.0, "attempts": 1000}
 

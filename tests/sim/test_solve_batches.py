@@ -10,7 +10,7 @@ import pytest
 from simnet import run
 from simnet.learning.batch_solver import BatchSolver
 from simnet.sim import solve_batches
-from tests.sim.small import TICKS, scenario
+from tests.worlds import TICKS, world
 
 CROWD = {
     "rounds": 8,
@@ -47,19 +47,19 @@ def batches(monkeypatch) -> Counter[int]:
     ids=lambda algorithm: algorithm["name"],
 )
 def test_three_hundred_agents_solved_together_or_one_by_one_make_the_same_run(monkeypatch, algorithm):
-    world = scenario(**CROWD, algorithm=algorithm, privacy={"epsilon": 20.0})
+    crowd = world(**CROWD, algorithm=algorithm, privacy={"epsilon": 20.0})
     sizes = batches(monkeypatch)
-    together_ = run(world)
+    together_ = run(crowd)
     assert max(sizes) > solve_batches.BATCH // 2
     sizes.clear()
     monkeypatch.setattr(solve_batches, "BATCH", 1)
-    assert run(world).digest == together_.digest
+    assert run(crowd).digest == together_.digest
     assert not sizes
 
 
 def test_agents_whose_clocks_differ_are_solved_one_by_one(monkeypatch):
     sizes = batches(monkeypatch)
-    run(scenario(**{"network.pacing": TICKS | {"jitter": 0.03}}))
+    run(world(**{"network.pacing": TICKS | {"jitter": 0.03}}))
     assert not sizes
 
 
@@ -69,7 +69,7 @@ def test_agents_of_one_tick_share_their_batches(monkeypatch):
     for agents in (12, 120):
         sizes = batches(monkeypatch)
         rows = {"source": "synthetic", "rows": 20 * agents + 100, "train": 20 * agents, "features": 5}
-        run(scenario(**{"topology.agents": agents, "topology.degree": 4, "data": rows, "network.pacing": TICKS}))
+        run(world(**{"topology.agents": agents, "topology.degree": 4, "data": rows, "network.pacing": TICKS}))
         counts.append(sum(sizes.values()))
         monkeypatch.undo()
     assert counts[0] == counts[1] == 11  # rounds after the first, in which everybody makes a metric

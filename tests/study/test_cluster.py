@@ -19,7 +19,7 @@ from simnet.study.keys import code_version
 from simnet.study.pool import RunJob, perform
 from simnet.study.runs import plan
 from simnet.study.sweep import executor, read
-from tests.study.small import SCENARIO, content
+from tests.worlds import STUDIED, study_content
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'simnet[cluster]'")
 ROOT = Path(simnet.__file__).parents[1]
@@ -51,7 +51,7 @@ def scheduler(tmp_path_factory) -> Iterator[str]:
 
 
 def test_two_worker_processes_of_a_cluster_find_what_the_pool_finds(scheduler):
-    broken = content(grid={"algorithm.eta": [0.01, 0.2], "topology.agents": [4, 290]})
+    broken = study_content(grid={"algorithm.eta": [0.01, 0.2], "topology.agents": [4, 290]})
     over_there = simnet.study(broken, cluster=scheduler)
     here = simnet.study(broken, workers=1)
     assert over_there.failures.height == 4
@@ -76,7 +76,7 @@ class Poison:
 
 
 def test_a_local_cluster_survives_its_workers_and_finds_what_this_process_finds():
-    jobs = [RunJob(run.key, code_version(), run.scenario) for run in plan(read(content()))]
+    jobs = [RunJob(run.key, code_version(), run.scenario) for run in plan(read(study_content()))]
     here = {job.key: perform(job) for job in jobs}
     over_there = {
         record.key: record for record in executor(2, "local")([RunJob("poison", code_version(), Poison()), *jobs])
@@ -91,4 +91,4 @@ def test_a_local_cluster_survives_its_workers_and_finds_what_this_process_finds(
 def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
     monkeypatch.setattr("simnet.study.cluster._PATIENCE", "1s")
     with pytest.raises(SimnetError, match="no Dask scheduler answers there"):
-        list(executor(1, "tcp://127.0.0.1:9")([RunJob("key", "code", Scenario.of(SCENARIO))]))
+        list(executor(1, "tcp://127.0.0.1:9")([RunJob("key", "code", Scenario.of(STUDIED))]))

@@ -14,7 +14,7 @@ import pytest
 import simnet
 from simnet import Scenario
 from simnet.study.keys import code_version, files_version, run_files, run_key
-from tests.study.small import SCENARIO
+from tests.worlds import STUDIED
 
 PACKAGE = Path(simnet.__file__).parent
 
@@ -27,7 +27,7 @@ print(run_key(Scenario.of(json.loads(sys.argv[1]))))
 
 
 def test_a_key_is_the_same_in_every_process_and_whatever_the_order_of_the_file():
-    turned = dict(reversed(SCENARIO.items()))
+    turned = dict(reversed(STUDIED.items()))
     found = {
         subprocess.run(
             [sys.executable, "-c", KEYED, json.dumps(each)],
@@ -36,13 +36,13 @@ def test_a_key_is_the_same_in_every_process_and_whatever_the_order_of_the_file()
             text=True,
             check=True,
         ).stdout.strip()
-        for seed, each in (("1", SCENARIO), ("2", turned))
+        for seed, each in (("1", STUDIED), ("2", turned))
     }
-    assert found == {run_key(Scenario.of(SCENARIO))}
+    assert found == {run_key(Scenario.of(STUDIED))}
 
 
 def test_saying_a_default_aloud_changes_no_key_and_changing_anything_does():
-    base = Scenario.of(SCENARIO)
+    base = Scenario.of(STUDIED)
     key = run_key(base)
     assert run_key(base.with_(**{"network.codec": "float64", "network.link.latency": "0 ms"})) == key
     others = [base.with_(seed=2), base.with_(rounds=4), base.with_(**{"network.link.loss": 0.1})]
@@ -51,7 +51,7 @@ def test_saying_a_default_aloud_changes_no_key_and_changing_anything_does():
 
 def test_a_data_file_that_changes_makes_another_run(tmp_path):
     rows = "".join(f"{i % 2},{i / 10},{(i * 7) % 5}\n" for i in range(40))
-    scenario = Scenario.of(SCENARIO | {"data": {"source": "rows.csv", "label": 0}}, folder=tmp_path)
+    scenario = Scenario.of(STUDIED | {"data": {"source": "rows.csv", "label": 0}}, folder=tmp_path)
     keys = []
     for text in ("label,a,b\n" + rows, "label,a,b\n" + rows + "1,0.5,2\n"):
         (tmp_path / "rows.csv").write_text(text)
@@ -68,7 +68,7 @@ def test_a_data_file_that_changes_makes_another_run(tmp_path):
     ],
 )
 def test_any_file_that_a_scenario_names_makes_another_run_when_it_changes(tmp_path, content, first, second):
-    scenario = Scenario.of(SCENARIO | content, folder=tmp_path)
+    scenario = Scenario.of(STUDIED | content, folder=tmp_path)
     keys = []
     for text in (first, second):
         (tmp_path / "named").write_text(text)

@@ -11,7 +11,7 @@ from simnet import Scenario, run
 from simnet.study import pool
 from simnet.study.keys import code_version
 from simnet.study.pool import RunJob
-from tests.study.small import SCENARIO
+from tests.worlds import STUDIED
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Poison:
 
 
 def job(key: str, scenario: object = None, code: str | None = None) -> RunJob:
-    return RunJob(key, code or code_version(), Scenario.of(SCENARIO) if scenario is None else scenario)
+    return RunJob(key, code or code_version(), Scenario.of(STUDIED) if scenario is None else scenario)
 
 
 def test_a_worker_that_dies_costs_its_own_run_only():
@@ -38,7 +38,7 @@ def test_a_worker_that_dies_costs_its_own_run_only():
     assert records["poison"].error == "the worker process died twice, with exit code 7"
     assert not records["poison"].final
     assert "another version of simnet" in records["c"].error
-    expected = run(Scenario.of(SCENARIO)).summary
+    expected = run(Scenario.of(STUDIED)).summary
     for key in ("a", "b"):
         found = dict(records[key].summary)
         assert {**found, "time": {**found["time"], "wall": None}} == {
@@ -48,7 +48,7 @@ def test_a_worker_that_dies_costs_its_own_run_only():
 
 
 def test_closing_the_iterator_stops_the_workers():
-    endless = Scenario.of(SCENARIO | {"rounds": 100_000})
+    endless = Scenario.of(STUDIED | {"rounds": 100_000})
     records = pool.execute([job("quick"), job("endless", endless)], workers=2)
     assert next(records).key == "quick"
     records.close()

@@ -7,14 +7,14 @@ import pytest
 import simnet
 from simnet.errors import SimnetError
 from simnet.study.results import query
-from tests.study.small import content
+from tests.worlds import study_content
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
-    simnet.study(content(replicates=1), out, workers=1)
-    simnet.study(content(name="<other>", replicates=1, grid={"topology.agents": [3, 290]}), out, workers=1)
+    simnet.study(study_content(replicates=1), out, workers=1)
+    simnet.study(study_content(name="<other>", replicates=1, grid={"topology.agents": [3, 290]}), out, workers=1)
     return out
 
 
@@ -42,25 +42,25 @@ def test_a_query_that_cannot_be_answered_is_a_sentence(sql, results):
 
 
 def test_results_show_themselves_in_a_notebook(results):
-    found = simnet.study(content(name="<other>", replicates=1, grid={"topology.agents": [3, 290]}), results)
+    found = simnet.study(study_content(name="<other>", replicates=1, grid={"topology.agents": [3, 290]}), results)
     page = found._repr_html_()
     assert "&lt;other&gt;: 2 of 2 runs, 1 failed" in page
     assert "more agents than the 240 training rows" in page
-    one = simnet.run(simnet.Scenario.of(content()["scenario"]))
+    one = simnet.run(simnet.Scenario.of(study_content()["scenario"]))
     assert "accuracy.test_error" in one._repr_html_()
     assert one.frame()["round"].to_list() == [1, 2, 3]
 
 
 def test_a_difference_allows_for_what_changes_together(results):
     pace = [{"kind": "deadline", "period": 0.1}, {"kind": "barrier", "patience": 2.0}]
-    found = simnet.study(content(name="paces", grid={"network.pacing": pace, "rounds": [1, 2]}), workers=1)
+    found = simnet.study(study_content(name="paces", grid={"network.pacing": pace, "rounds": [1, 2]}), workers=1)
     changes = found.differences("network.pacing.kind", "deadline", "simulated")
     assert changes.select("network.pacing.kind", "rounds", "n").rows() == [("barrier", 1, 2), ("barrier", 2, 2)]
     assert changes["mean"].to_list() == pytest.approx([-0.1, -0.2])
 
 
 def test_a_plot_has_a_line_a_setting_through_the_means(results):
-    found = simnet.study(content(replicates=1), results)
+    found = simnet.study(study_content(replicates=1), results)
     lines = found.plot(x="round", y="test_error").axes[0].lines
     assert len(lines) == 3
     expected = found.rounds.filter(run=1)["test_error"].to_list()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simnet import Scenario
 from simnet.study.runs import plan, resolve
 from simnet.study.spec import Study
-from tests.study.small import SCENARIO, content
+from tests.worlds import STUDIED, study_content
 
 VALUES = {
     "algorithm.eta": [0.01, 0.02, 0.05, 0.1],
@@ -27,7 +27,7 @@ grids = st.dictionaries(st.sampled_from(list(VALUES)), st.integers(1, 2)).map(
 @settings(deadline=None, max_examples=25)
 @given(grid=grids, seeds=st.integers(1, 3))
 def test_a_grid_has_every_combination_once_and_for_every_seed(grid, seeds):
-    runs = plan(Study.of(content(grid=grid, replicates=seeds)))
+    runs = plan(Study.of(study_content(grid=grid, replicates=seeds)))
     assert len(runs) == seeds * prod(len(values) for values in grid.values())
     assert len({run.key for run in runs}) == len(runs)
     assert [run.number for run in runs] == list(range(len(runs)))
@@ -38,37 +38,37 @@ def test_a_grid_has_every_combination_once_and_for_every_seed(grid, seeds):
 def test_the_order_of_a_study_changes_the_order_of_its_runs_and_nothing_else(grid, data):
     fields = data.draw(st.permutations(list(grid)))
     turned = {field: data.draw(st.permutations(grid[field])) for field in fields}
-    keys = {run.key for run in plan(Study.of(content(grid=grid)))}
-    assert {run.key for run in plan(Study.of(content(grid=turned)))} == keys
+    keys = {run.key for run in plan(Study.of(study_content(grid=grid)))}
+    assert {run.key for run in plan(Study.of(study_content(grid=turned)))} == keys
 
 
 def test_lists_that_go_together_do_not_multiply():
     zipped = [{"rounds": [1, 2], "algorithm.duals": ["node", "edge"]}]
-    runs = plan(Study.of(content(grid={"topology.agents": [3, 5]}, zip=zipped, replicates=1)))
+    runs = plan(Study.of(study_content(grid={"topology.agents": [3, 5]}, zip=zipped, replicates=1)))
     found = [(run.scenario.topology.agents, run.scenario.rounds, run.scenario.algorithm.duals) for run in runs]
     assert found == [(3, 1, "node"), (3, 2, "edge"), (5, 1, "node"), (5, 2, "edge")]
 
 
 @pytest.mark.parametrize("method", ["admm", "pp-admm", "ipp-admm", "dvp", "r-admm"])
 def test_another_method_keeps_the_parameters_that_it_has_as_with_method_does(method):
-    base = Scenario.of(SCENARIO | {"algorithm": {"name": "ipp-admm", "eta": 0.03, "clip": 1.5, "output_share": 0.2}})
+    base = Scenario.of(STUDIED | {"algorithm": {"name": "ipp-admm", "eta": 0.03, "clip": 1.5, "output_share": 0.2}})
     assert resolve(base, {"algorithm.name": method}) == base.with_method(method)
 
 
 def test_another_topology_drops_what_it_does_not_have():
-    base = Scenario.of(SCENARIO | {"topology": {"kind": "random", "agents": 6, "mean_degree": 2.5}})
+    base = Scenario.of(STUDIED | {"topology": {"kind": "random", "agents": 6, "mean_degree": 2.5}})
     found = resolve(base, {"topology.kind": "star", "topology.agents": 9}).topology
     assert (found.kind, found.agents) == ("star", 9)
 
 
 def test_a_field_that_a_method_does_not_have_is_empty_and_a_default_is_told():
     methods = [{"name": "admm"}, {"name": "ipp-admm", "clip": 1.0}, {"name": "ipp-admm"}]
-    runs = plan(Study.of(content(grid={"algorithm": methods}, replicates=1)))
+    runs = plan(Study.of(study_content(grid={"algorithm": methods}, replicates=1)))
     assert [run.settings["algorithm.clip"] for run in runs] == [None, 1.0, 2.0]
 
 
 def test_settings_that_differ_share_their_seeds():
-    runs = plan(Study.of(content()))
+    runs = plan(Study.of(study_content()))
     by_eta: dict[float, list[int]] = {}
     for run in runs:
         by_eta.setdefault(run.scenario.algorithm.eta, []).append(run.scenario.seed)

@@ -7,7 +7,7 @@ import pytest
 from simnet.errors import ScenarioError
 from simnet.study.runs import plan
 from simnet.study.spec import Study
-from tests.study.small import SCENARIO, content
+from tests.worlds import STUDIED, study_content
 
 
 def test_a_dotted_key_and_nested_tables_are_the_same_study():
@@ -24,12 +24,14 @@ def test_the_base_scenario_is_looked_up_beside_the_study(tmp_path, monkeypatch):
 
 
 def test_a_number_of_replicates_counts_seeds_from_the_base_on():
-    assert Study.of(content(scenario=SCENARIO | {"seed": 7}, replicates=3)).seeds == (7, 8, 9)
-    assert Study.of(content(replicates=[5, 1])).seeds == (5, 1)
+    assert Study.of(study_content(scenario=STUDIED | {"seed": 7}, replicates=3)).seeds == (7, 8, 9)
+    assert Study.of(study_content(replicates=[5, 1])).seeds == (5, 1)
 
 
 def test_a_table_as_a_value_sets_the_fields_that_it_names():
-    study = Study.of(content(grid={"algorithm": [{"name": "admm", "eta": 0.1}, {"name": "ipp-admm", "clip": 1.0}]}))
+    study = Study.of(
+        study_content(grid={"algorithm": [{"name": "admm", "eta": 0.1}, {"name": "ipp-admm", "clip": 1.0}]})
+    )
     assert study.axes == (
         ({"algorithm.name": "admm", "algorithm.eta": 0.1}, {"algorithm.name": "ipp-admm", "algorithm.clip": 1.0}),
     )
@@ -62,11 +64,11 @@ def test_a_table_as_a_value_sets_the_fields_that_it_names():
         ({"replicates": []}, "replicates = []: a whole number"),
         ({"replicates": "many"}, 'replicates = "many": a whole number'),
         ({"replicates": 10**6, "grid": {"rounds": [1, 2]}}, "2,000,000 runs, and a study has at most 1,000,000"),
-        ({"scenario": SCENARIO | {"data": {"source": "absent.csv"}}}, "there is no data file"),
+        ({"scenario": STUDIED | {"data": {"source": "absent.csv"}}}, "there is no data file"),
     ],
 )
 def test_a_broken_study_is_refused_with_a_sentence(changes, sentence):
-    broken = {name: value for name, value in content(**changes).items() if value is not None}
+    broken = {name: value for name, value in study_content(**changes).items() if value is not None}
     with pytest.raises(ScenarioError) as refused:
         plan(Study.of(broken))
     assert sentence in str(refused.value)

@@ -18,7 +18,7 @@ from simnet.study.results import StudyResult
 from simnet.study.runs import PlannedRun, plan
 from simnet.study.spec import Study
 from simnet.study.store import DONE, ROUNDS, RUNS, Store
-from tests.study.small import content
+from tests.worlds import study_content
 
 SUMMARY = {
     "scenario": "tiny",
@@ -39,7 +39,7 @@ def record(run: PlannedRun, **changes: object) -> Record:
 
 @pytest.fixture
 def study() -> Study:
-    return Study.of(content())
+    return Study.of(study_content())
 
 
 def filled(folder, study, *, records=None) -> Store:
@@ -124,7 +124,7 @@ def test_a_failed_run_is_final_only_if_simnet_refused_it(study, tmp_path):
 
 def test_a_study_that_changes_its_mind_keeps_what_it_has(study, tmp_path):
     filled(tmp_path, study).compact()
-    smaller = Study.of(content(grid={"algorithm.eta": [0.2], "rounds": [3, 4]}))
+    smaller = Study.of(study_content(grid={"algorithm.eta": [0.2], "rounds": [3, 4]}))
     store = Store(tmp_path)
     with store.locked():
         store.write_plan(smaller, plan(smaller))
@@ -150,7 +150,7 @@ def test_a_run_that_newer_code_has_done_again_is_dropped(study, tmp_path):
 
 def test_ten_thousand_runs_load_in_under_a_second(tmp_path):
     grid = {"algorithm.eta": [number / 1000 for number in range(1, 101)], "rounds": [1, 2, 3, 4]}
-    study = Study.of(content(grid=grid))
+    study = Study.of(study_content(grid=grid))
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     keys = [f"{number:032x}" for number in range(10_000)]
     told = {"name": "big", "question": None, "fields": study.fields, "together": study.together}

@@ -16,7 +16,7 @@ import pytest
 import simnet
 from simnet.study.results import StudyResult
 from simnet.study.sweep import plan_sweep, read
-from tests.study.small import TOML, content
+from tests.worlds import STUDY_TOML, study_content
 
 ROOT = Path(simnet.__file__).parents[1]
 INTERRUPTED = "simnet: interrupted; finished runs are kept, and the same command goes on\n"
@@ -40,7 +40,7 @@ def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
 
 
 def write(folder: Path, *, replicates: int = 2, rounds: int = 3, rows: int = 300) -> None:
-    (folder / "study.toml").write_text(TOML.format(replicates=replicates, rounds=rounds, rows=rows))
+    (folder / "study.toml").write_text(STUDY_TOML.format(replicates=replicates, rounds=rounds, rows=rows))
 
 
 def finished(folder: Path) -> int:
@@ -58,10 +58,10 @@ def wait_until(process: subprocess.Popen[str], folder: Path, runs: int) -> None:
 
 
 def test_results_do_not_depend_on_the_number_of_workers():
-    one, two = (simnet.study(content(), workers=workers) for workers in (1, 2))
+    one, two = (simnet.study(study_content(), workers=workers) for workers in (1, 2))
     assert one.runs.drop("wall").equals(two.runs.drop("wall"))
     assert one.rounds.equals(two.rounds)
-    plain = simnet.run(simnet.Scenario.of(content()["scenario"]).with_(seed=2, **{"algorithm.eta": 0.05}))
+    plain = simnet.run(simnet.Scenario.of(study_content()["scenario"]).with_(seed=2, **{"algorithm.eta": 0.05}))
     row = one.runs.filter(seed=2).row(1, named=True)
     assert row["digest"] == plain.digest
     assert row["test_error"] == plain.summary["accuracy"]["test_error"]
@@ -82,7 +82,7 @@ def test_workers_find_the_data_file_beside_the_base_scenario(tmp_path):
 
 
 def test_a_failing_run_is_recorded_with_its_sentence_and_the_rest_goes_on():
-    found = simnet.study(content(grid={"topology.agents": [4, 290, 5]}), workers=1)
+    found = simnet.study(study_content(grid={"topology.agents": [4, 290, 5]}), workers=1)
     assert found.runs["error"].is_null().to_list() == [True, True, False, False, True, True]
     assert set(found.failures["error"]) == {"topology.agents = 290: more agents than the 240 training rows"}
     assert found.means("test_error")["n"].to_list() == [2, 0, 2]
@@ -172,7 +172,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_two(words, sentence, tmp_path):
 
 
 def test_a_script_without_a_main_guard_is_told_so(tmp_path):
-    script = f"import simnet\nsimnet.study({content()!r}, workers=1)\n"
+    script = f"import simnet\nsimnet.study({study_content()!r}, workers=1)\n"
     (tmp_path / "script.py").write_text(script)
     done = subprocess.run(
         [sys.executable, "script.py"],
