@@ -36,7 +36,6 @@ from simnet.record.bus import Bus, Subscriber
 from simnet.record.log import LogWriter
 from simnet.record.metrics import Metrics
 from simnet.sim.engine import VirtualEngine
-from simnet.sim.sim_events import NEW_WORK
 from simnet.streams import Streams
 
 NODES, DEGREE = 100, 4
@@ -94,10 +93,10 @@ class Node:
         self.heard += 1
 
 
-async def sender(engine: VirtualEngine, node: Node, parts: Parts | None) -> None:
+def sender(engine: VirtualEngine, node: Node, parts: Parts | None) -> Iterator[simpy.Event]:
     for round in range(1, ROUNDS + 1):
         engine.send(node.agent, NEIGHBOURS[node.agent], round, frame.Kind.VALUE, PAYLOAD, parts)
-        await engine.timer(round * EVERY, NEW_WORK)
+        yield engine.env.timeout(EVERY)
     engine.retire()
 
 

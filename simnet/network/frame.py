@@ -36,29 +36,24 @@ _CHECKSUM = Struct("<I")
 HEADER_BYTES = _FIELDS.size + _CHECKSUM.size
 
 
-class Kind(IntEnum):
-    """What a frame carries."""
-
-    VALUE = 1
-    NOTICE = 2
-    ACK = 3
-    REQUEST = 4
-    REPLY = 5
-
-    @property
-    def label(self) -> Label:
-        """The kind as the event log writes it."""
-        return _LABELS[self]
-
-
 Label = Literal["value", "notice", "ack", "request", "reply"]
-_LABELS: dict[Kind, Label] = {
-    Kind.VALUE: "value",
-    Kind.NOTICE: "notice",
-    Kind.ACK: "ack",
-    Kind.REQUEST: "request",
-    Kind.REPLY: "reply",
-}
+
+
+class Kind(IntEnum):
+    """What a frame carries; the `label` is how the event log writes it."""
+
+    label: Label
+
+    def __new__(cls, value: int, label: Label) -> Kind:
+        kind = int.__new__(cls, value)
+        kind._value_, kind.label = value, label
+        return kind
+
+    VALUE = 1, "value"
+    NOTICE = 2, "notice"
+    ACK = 3, "ack"
+    REQUEST = 4, "request"
+    REPLY = 5, "reply"
 
 
 class Frame(msgspec.Struct, frozen=True):

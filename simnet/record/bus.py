@@ -5,8 +5,8 @@ subscriber fed from a saved log gives the same numbers. A subscriber that has an
 these types.
 
 Most of what happens is that a message is sent, arrives or is lost, and that a value is used. These four have methods of
-their own, because most subscribers only count them. A subscriber that has an attribute `counters` is such a one: the
-bus adds to its counters and tells it nothing. A record is made only if somebody else listens.
+their own, because most subscribers only count them. If a subscriber has an attribute `counters`, the bus adds to it and
+tells this subscriber nothing of the four. A record is made only if somebody else listens.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Subscriber = Callable[[int, float, Event], None]
 """Called with an event's number, its time to the nanosecond, and its record."""
 
 
-class Frame(Protocol):
+class _Frame(Protocol):
     """What the record tells of a frame."""
 
     @property
@@ -34,11 +34,11 @@ class Frame(Protocol):
     def payload(self) -> bytes: ...
 
 
-class Message(Protocol):
+class _Message(Protocol):
     """What the record tells of a frame on its way to one receiver."""
 
     @property
-    def frame(self) -> Frame: ...
+    def frame(self) -> _Frame: ...
     @property
     def peer(self) -> int: ...
     @property
@@ -50,9 +50,10 @@ class Bus:
 
     def __init__(self, *subscribers: Subscriber) -> None:
         self._listeners = {kind: tuple(_listeners(kind, subscribers)) for kind in EVENTS.values()}
-        self._counters = tuple(each.counters for each in subscribers if _counts(each))
+        counting = next(filter(_counts, subscribers), None)
+        self._counters = None if counting is None else counting.counters
         self._on_sent, self._on_delivered, self._on_lost, self._on_used = (
-            tuple(each for each in self._listeners[kind] if not _counts(each))
+            tuple(each for each in self._listeners[kind] if each is not counting)
             for kind in (MessageSent, MessageDelivered, MessageLost, ValueUsed)
         )
         self._now = self._t = 0.0
@@ -68,7 +69,7 @@ class Bus:
         self._events += 1
         self._tell(self._listeners[type(event)], self._events, now, event)
 
-    def sent(self, now: float, carries: Carries, messages: Sequence[Message], wire_bytes: Sequence[int]) -> None:
+    def sent(self, now: float, carries: Carries, messages: Sequence[_Message], wire_bytes: Sequence[int]) -> None:
         """Publish a `MessageSent` for each message of one frame.
 
         `wire_bytes` are those of each; 0 for a message that shares the transmission of the one before.
@@ -79,30 +80,30 @@ class Bus:
         self._events += len(messages)
         frame = messages[0].frame
         payload = len(frame.payload)
-        for counters in self._counters:
+        if self._counters is not None:
             transmissions = len(messages) - wire_bytes.count(0)
-            counters.sent(frame.sender, carries, len(messages), payload * transmissions, sum(wire_bytes))
+            self._counters.sent(frame.sender, carries, len(messages), payload * transmissions, sum(wire_bytes))
         if self._on_sent:
             for number, message, size in zip(range(first, self._events + 1), messages, wire_bytes, strict=True):
                 where = (frame.sender, frame.round, message.peer, message.number)
                 self._tell(self._on_sent, number, now, MessageSent(*where, carries, payload if size else 0, size))
 
-    def delivered(self, now: float, message: Message) -> None:
+    def delivered(self, now: float, message: _Message) -> None:
         """Publish a `MessageDelivered`."""
         self._events += 1
         frame = message.frame
-        for counters in self._counters:
-            counters.delivered[frame.sender] += 1
+        if self._counters is not None:
+            self._counters.delivered[frame.sender] += 1
         if self._on_delivered:
             event = MessageDelivered(message.peer, frame.round, frame.sender, message.number)
             self._tell(self._on_delivered, self._events, now, event)
 
-    def lost(self, now: float, message: Message, reason: Literal["corrupted", "given-up"] | None = None) -> None:
+    def lost(self, now: float, message: _Message, reason: Literal["corrupted", "given-up"] | None = None) -> None:
         """Publish a `MessageLost`."""
         self._events += 1
         frame = message.frame
-        for counters in self._counters:
-            counters.lost(frame.sender, reason)
+        if self._counters is not None:
+            self._counters.lost(frame.sender, reason)
         if self._on_lost:
             event = MessageLost(frame.sender, frame.round, message.peer, message.number, reason)
             self._tell(self._on_lost, self._events, now, event)
@@ -111,8 +112,8 @@ class Bus:
         """Publish a `ValueUsed` for each of these neighbours."""
         first = self._events + 1
         self._events += len(peers)
-        for counters in self._counters:
-            counters.used(agent, round, staleness)
+        if self._counters is not None:
+            self._counters.used(agent, round, staleness)
         if self._on_used:
             for number, peer, age in zip(range(first, self._events + 1), peers, staleness, strict=True):
                 self._tell(self._on_used, number, now, ValueUsed(agent, round, peer, age))

@@ -127,25 +127,31 @@ class VirtualEngine:
         parts: Parts | None = None,
     ) -> None:
         frame = Frame(kind, sender, round, 0, payload)
-        now, size, links = self.env.now, frame.size, self.links[sender]
-        transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
+        now, size, links, arrival, post = self.env.now, frame.size, self.links[sender], self._on_arrival, self._post
         departure = links[peers[0]].transmitter.admit(now, size) if self._shared_medium and peers else None
+        transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
+        simple = transport is None and not self.cut
         sent: list[Message] = []
         wire_bytes: list[int] = []
-        for peer in peers:
+        first = self._messages + 1
+        for number, peer in enumerate(peers, first):
             passage = links[peer].send(now, size, departure)
-            self._messages = number = self._messages + 1
-            message = Message(self._on_arrival, frame, parts, peer, number, passage.corrupted)
-            # What one transmission carries to all is counted with the first of them.
-            wire_bytes.append(passage.wire_bytes or size if departure is None or peer == peers[0] else 0)
+            message = Message(arrival, frame, parts, peer, number, passage.corrupted)
             sent.append(message)
-            if transport is not None:
+            # What one transmission carries to all is counted with the first message.
+            wire_bytes.append(passage.wire_bytes or size if departure is None or number == first else 0)
+            if simple and passage.fate == "delivered" and not passage.copies:
+                # `_launch` without a call: this is what becomes of nearly all messages.
+                self.in_flight += 1
+                post(message, ARRIVAL, passage.arrives - now)
+            elif transport is not None:
                 transport.begin(message, passage)
             elif not self._launch(message, passage, now):
                 # What fails at once does so before the next message is sent.
                 self.bus.sent(now, kind.label, sent, wire_bytes)
                 self._fail(events.MessageUnreachable if self.is_cut(message) else events.MessageOverflowed, message)
                 sent, wire_bytes = [], []
+        self._messages += len(peers)
         self.bus.sent(now, kind.label, sent, wire_bytes)
 
     def _launch(self, message: Message, passage: Passage, now: float) -> bool:
