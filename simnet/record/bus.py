@@ -66,8 +66,10 @@ class Bus:
 
     def emit(self, now: float, event: Event) -> None:
         """Publish an event of any kind."""
-        self._events += 1
-        self._tell(self._listeners[type(event)], self._events, now, event)
+        self._events = number = self._events + 1
+        t = self._t if now == self._now else self._time(now)
+        for tell in self._listeners[type(event)]:
+            tell(number, t, event)
 
     def sent(self, now: float, carries: Carries, messages: Sequence[_Message], wire_bytes: Sequence[int]) -> None:
         """Publish a `MessageSent` for each message of one frame.
@@ -119,13 +121,18 @@ class Bus:
                 self._tell(self._on_used, number, now, ValueUsed(agent, round, peer, age))
 
     def _tell(self, listeners: Iterable[Subscriber], number: int, now: float, event: Event) -> None:
-        """Times are kept to the nanosecond, so that the last bits of a logarithm do not matter."""
-        # Most events share their instant with the one before: rounding is paid once per instant.
-        if now != self._now:
-            # A clock may count in integers or in numpy's floats; a log holds plain floats only.
-            self._now, self._t = now, round(float(now), 9)
+        t = self._t if now == self._now else self._time(now)
         for tell in listeners:
-            tell(number, self._t, event)
+            tell(number, t, event)
+
+    def _time(self, now: float) -> float:
+        """A time to the nanosecond, so that the last bits of a logarithm do not matter.
+
+        Most events share their instant with the one before, so it is kept.
+        """
+        # A clock may count in integers or in numpy's floats; a log holds plain floats only.
+        self._now, self._t = now, round(float(now), 9)
+        return self._t
 
 
 def _listeners(kind: type[Event], subscribers: Iterable[Subscriber]) -> Iterable[Subscriber]:

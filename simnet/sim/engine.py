@@ -68,7 +68,7 @@ class VirtualEngine:
 
     @property
     def now(self) -> float:
-        return float(self.env.now)
+        return self.env.now
 
     def attach(self, port: Receiver, program: Coroutine[Any, Any, None]) -> None:
         """Add an agent: its port, and the coroutine that uses it."""
@@ -194,7 +194,9 @@ class VirtualEngine:
         else:
             self.bus.delivered(self.env.now, message)
             port.receive(message.frame, message.parts)
-        self.landed()
+        self.in_flight -= 1
+        if not self.in_flight:
+            self.meeting.hold()
 
     def _lose(self, message: Message) -> None:
         self.bus.lost(self.env.now, message)
