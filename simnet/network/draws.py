@@ -1,11 +1,13 @@
-"""Random numbers one at a time at the price of numbers in bulk.
+"""Chance in blocks: random numbers one at a time, at the price of numbers in bulk.
 
-A draw from numpy costs a microsecond alone and some ten nanoseconds in a block. A block takes a kilobyte, so that those
-of many links stay in the processor's cache: larger ones cost more there than they save in calls.
+A draw from numpy costs a microsecond alone and some ten nanoseconds in a block. A block takes a kilobyte, so that the
+blocks of many links stay in the processor's cache: larger ones cost more there than they save in calls.
 
-The first numbers are drawn at once and their generator is let go: it takes ten times the memory of the numbers, and in
-a large network there are a million links that carry a few dozen messages each. Whoever needs more gets a generator of
-its own that has made the same draws.
+The first numbers are drawn at once and their generator is let go: it takes ten times the memory of the numbers, and a
+large network has a million links that carry a few dozen messages each. Whoever needs more gets a generator of its own,
+which makes the same draws again before it goes on.
+
+The size of a block changes no number (but see `MIXED`): tests draw one by one and get the same runs.
 """
 
 from __future__ import annotations
@@ -45,12 +47,17 @@ MIXED: Blocks = (1, 2, 4, 8, 16), 32
 
 
 def one_by_one(streams: Streams, role: str, name: str, draw: Draw, blocks: Blocks = PLAIN) -> Iterator[float]:
-    """The numbers of the stream `role/name`, for ever; nothing is drawn before the first number is asked for."""
-    # A chain of blocks is walked without a Python frame a number.
-    return chain.from_iterable(_Drawn(streams, role, name, draw, blocks))
+    """The numbers of the stream `role/name`, without end; nothing is drawn before the first number is asked for."""
+    # A chain walks over blocks without a call of Python per number.
+    return chain.from_iterable(_StreamBlocks(streams, role, name, draw, blocks))
 
 
-class _Drawn:
+def uniform(rng: Source, n: int) -> Numbers:
+    """`n` numbers between 0 (included) and 1 (excluded)."""
+    return rng.random(n)
+
+
+class _StreamBlocks:
     """The blocks of one stream; a generator function would hold three times the memory between two of them."""
 
     __slots__ = ("_begun", "_blocks", "_draw", "_name", "_rng", "_role", "_streams")
@@ -77,12 +84,12 @@ class _Drawn:
 
 
 def _numbers(draw: Draw, rng: np.random.Generator, sizes: Iterable[int]) -> array[float]:
-    """Numbers without an object each."""
+    """Numbers without an object for each."""
     return array("d", b"".join([draw(rng, n).tobytes() for n in sizes]))
 
 
-class Abreast:
-    """The starts of several streams of one role as a source: of a draw, each in its turn gives an equal share."""
+class JoinedStreams:
+    """The starts of several streams of one role as one source: each stream in turn gives an equal share of a draw."""
 
     __slots__ = ("_names", "_role", "_streams")
 
@@ -106,6 +113,82 @@ class Abreast:
         return np.concatenate([draw(rng, share) for rng in self._streams.visits(self._role, self._names)])
 
 
-def uniform(rng: Source, n: int) -> Numbers:
-    """`n` numbers between 0 (included) and 1 (excluded)."""
-    return rng.random(n)
+LINKS_AT_ONCE = 64
+"""Links drawn together: enough to share the cost of a call, few enough for a small network not to pay for others."""
+
+
+class DelaySampler:
+    """Delays and losses of links that are alike, as one number per message: its delay, or NaN if it is lost.
+
+    This is for messages of one packet each that are lost independently, with probability `loss`. Delays and losses are
+    two streams of each link and one sequence here, because what a large network costs is the memory of its links, and
+    how much of it is touched.
+
+    Most links of a network carry messages, and soon. So the first numbers of some dozens of links are drawn together
+    when one of them is asked for: what a formula costs for so few numbers is its call. Each link's numbers are those of
+    its own streams all the same.
+    """
+
+    __slots__ = ("_latency", "_loss", "_waiting", "streams")
+
+    def __init__(self, latency: Callable[[Source, int], Numbers], loss: float, streams: Streams) -> None:
+        self._latency, self._loss = latency, loss
+        self.streams = streams
+        self._waiting: list[_LinkBlocks] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether further links should have another sampler."""
+        return len(self._waiting) >= LINKS_AT_ONCE
+
+    def delays(self, name: str) -> Iterator[float]:
+        """The numbers of the link `name`, message by message, without end."""
+        blocks = _LinkBlocks(self, name)
+        self._waiting.append(blocks)
+        return chain.from_iterable(blocks)
+
+    def begin(self) -> None:
+        """Draw the first block of all links that wait for it."""
+        waiting, self._waiting = self._waiting, []
+        names = [blocks.name for blocks in waiting]
+        (first,), _ = PLAIN
+        delays, losses = (JoinedStreams(self.streams, role, names) for role in ("latency", "loss"))
+        numbers = self.draw(delays, losses, first * len(names))
+        for place, blocks in enumerate(waiting):
+            blocks.first = numbers[place * first : (place + 1) * first]
+
+    def draw(self, delays: Source, losses: Source, n: int) -> array[float]:
+        """The numbers of `n` messages."""
+        under_way, lost = self._latency(delays, n), uniform(losses, n) < self._loss
+        return array("d", np.where(lost, np.nan, under_way).tobytes())
+
+
+_NOTHING: array[float] = array("d")
+
+
+class _LinkBlocks:
+    """The blocks of one link; the generators for more than the first are made when it is used up."""
+
+    __slots__ = ("_rngs", "_sampler", "first", "name")
+
+    def __init__(self, sampler: DelaySampler, name: str) -> None:
+        self._sampler = sampler
+        self.name = name
+        self.first: array[float] | None = None
+        """The first block, once it is drawn, until it is handed out."""
+        self._rngs: tuple[np.random.Generator, np.random.Generator] | None = None
+
+    def __iter__(self) -> Iterator[Iterable[float]]:
+        return self
+
+    def __next__(self) -> array[float]:
+        sampler, (first, block) = self._sampler, PLAIN
+        if self.first is None:
+            sampler.begin()
+        if self.first:
+            found, self.first = self.first, _NOTHING
+            return found
+        if self._rngs is None:
+            self._rngs = sampler.streams.generator("latency", self.name), sampler.streams.generator("loss", self.name)
+            sampler.draw(*self._rngs, *first)
+        return sampler.draw(*self._rngs, block)

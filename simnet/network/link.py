@@ -18,8 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from simnet.network.draws import MIXED, one_by_one, uniform
-from simnet.network.fates import Luck
+from simnet.network.draws import MIXED, DelaySampler, one_by_one, uniform
 from simnet.network.loss import Sampler
 from simnet.network.model import Ends, LinkModel
 from simnet.network.transmitter import Departure, Transmitter
@@ -70,14 +69,13 @@ class Link:
         streams: Streams,
         name: str,
         transmitter: Transmitter | None = None,
-        luck: Luck | None = None,
+        sampler: DelaySampler | None = None,
     ) -> None:
         self.transmitter = transmitter or Transmitter(model, streams, name)
         latency = model.latency
         self._lost: Sampler | None = None
-        luck = luck or Luck.on(model, streams) if self.transmitter.single else None
-        if luck is not None:
-            self._delays: Iterator[float] = luck.of(name)
+        if self.transmitter.single and model.loss.independent:
+            self._delays: Iterator[float] = (sampler or delay_sampler(model, streams)).delays(name)
         else:
             self._lost = model.loss.sampler(streams, name)
             self._delays = (
@@ -135,6 +133,11 @@ class _Flaws:
         return corrupted, delay if twin < self._duplication else inf
 
 
+def delay_sampler(model: LinkModel, streams: Streams) -> DelaySampler:
+    """The delays and losses of links like this."""
+    return DelaySampler(model.latency.draw, model.loss.independent or 0.0, streams)
+
+
 def connect(
     edges: nx.Graph[int], models: Mapping[Ends, LinkModel], streams: Streams, *, one_line_out: bool
 ) -> dict[int, dict[int, Link]]:
@@ -151,14 +154,14 @@ def connect(
         }
     idle = {id(model): model for model in models.values() if model.bandwidth is None}
     instant = {which: Transmitter(model, streams, "") for which, model in idle.items()}
-    lucks: dict[int, Luck | None] = {}
+    samplers: dict[int, DelaySampler] = {}
     found: dict[int, dict[int, Link]] = {agent: {} for agent in edges}
     # Sender by sender: what is used together lies together.
     for sender, receiver in [(agent, peer) for agent in edges for peer in sorted(edges[agent])]:
         model = models[sender, receiver]
         line = lines.get(sender) or instant.get(id(model))
-        luck = lucks.get(id(model))
-        if luck is None or luck.full:
-            luck = lucks[id(model)] = Luck.on(model, streams)
-        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line, luck)
+        sampler = samplers.get(id(model))
+        if sampler is None or sampler.full:
+            sampler = samplers[id(model)] = delay_sampler(model, streams)
+        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line, sampler)
     return found

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simnet.network.draws import MIXED, PLAIN, Abreast, one_by_one
+from simnet.network.draws import MIXED, PLAIN, DelaySampler, JoinedStreams, one_by_one
 from simnet.network.link import Link
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
@@ -51,10 +51,10 @@ def test_a_delay_does_not_depend_on_how_many_are_drawn_at_once(latency, seed, bl
 
 
 @given(st.sampled_from(DELAYS), st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 40))
-def test_streams_abreast_give_the_delays_of_each_in_its_turn(latency, seed, links, n):
+def test_joined_streams_give_the_delays_of_each_in_its_turn(latency, seed, links, n):
     names = [f"0>{peer}" for peer in range(links)]
     alone = [latency.draw(Streams(seed).generator("latency", name), n) for name in names]
-    together = latency.draw(Abreast(Streams(seed), "latency", names), links * n)
+    together = latency.draw(JoinedStreams(Streams(seed), "latency", names), links * n)
     np.testing.assert_array_equal(together, np.concatenate(alone))
 
 
@@ -72,3 +72,60 @@ def test_a_link_that_has_carried_thirty_messages_takes_little_memory():
     finally:
         tracemalloc.stop()
     assert held / len(links) < 1700
+
+
+def expected(latency, p, seed, name, n):
+    """The k-th delay of the stream `latency`, or NaN where the k-th number of the stream `loss` says so."""
+    delays = latency.draw(Streams(seed).generator("latency", name), n)
+    uniforms = Streams(seed).generator("loss", name).random(n)
+    return [float("nan") if u < p else delay for u, delay in zip(uniforms, delays, strict=True)]
+
+
+@given(
+    st.sampled_from(DELAYS),
+    st.floats(0.01, 1),
+    st.integers(0, 10**6),
+    st.lists(st.integers(1, 400), min_size=1, max_size=9),
+    st.randoms(use_true_random=False),
+)
+def test_links_drawn_together_meet_what_each_meets_alone(latency, p, seed, lengths, random):
+    sampler = DelaySampler(latency.draw, p, Streams(seed))
+    links = [(f"0>{peer}", sampler.delays(f"0>{peer}"), n) for peer, n in enumerate(lengths)]
+    random.shuffle(links)
+    for name, delays, n in links:
+        np.testing.assert_array_equal(list(islice(delays, n)), expected(latency, p, seed, name, n))
+
+
+class Watched(Streams):
+    """Streams that tell who was opened."""
+
+    def generator(self, role, name=""):
+        self.__dict__.setdefault("opened", []).append(f"{role}/{name}")
+        return super().generator(role, name)
+
+    def visits(self, role, names):
+        self.__dict__.setdefault("visited", []).extend(f"{role}/{name}" for name in names)
+        return super().visits(role, names)
+
+
+def test_the_first_message_opens_the_streams_of_all_links_of_one_sampler_and_keeps_none():
+    streams = Watched(1)
+    sampler = DelaySampler(uniform(0, 1).draw, 0.5, streams)
+    one, two = sampler.delays("0>1"), sampler.delays("0>2")
+    assert "visited" not in vars(streams)
+    (first,), block = PLAIN
+    list(islice(one, first))
+    list(islice(two, first))
+    assert streams.visited == ["latency/0>1", "latency/0>2", "loss/0>1", "loss/0>2"]
+    assert "opened" not in vars(streams)
+    # Who sends more than most gets generators of its own, once.
+    list(islice(two, 2 * block))
+    assert streams.opened == ["latency/0>2", "loss/0>2"]
+
+
+def test_a_link_that_comes_after_the_first_message_has_its_own_streams_too():
+    sampler = DelaySampler(uniform(0, 1).draw, 0.5, Streams(3))
+    early = sampler.delays("0>1")
+    assert next(early) == pytest.approx(expected(uniform(0, 1), 0.5, 3, "0>1", 1)[0], nan_ok=True, abs=0)
+    late = sampler.delays("0>2")
+    np.testing.assert_array_equal(list(islice(late, 9)), expected(uniform(0, 1), 0.5, 3, "0>2", 9))
