@@ -79,6 +79,11 @@ clean:
 	$(PIP) --editable .
 	touch $@
 
-.venv/installed-dev: pyproject.toml constraints.txt | .venv/bin/python
+.venv/installed-dev: pyproject.toml constraints.txt | .venv/bin/python .venv/simpy-tests
 	$(PIP) --editable '.[dev]'
 	touch $@ .venv/installed
+
+# SimPy's own tests are in its source package only. Where that cannot be had, the test that runs them is skipped.
+.venv/simpy-tests: constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --constraint constraints.txt \
+		--no-binary simpy --no-deps --dest $@ simpy && $(BIN)/python -m tarfile -e $@/simpy-*.tar.gz $@ || rm -rf $@

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import process_time
+from types import SimpleNamespace
 
 import networkx as nx
 import simpy
@@ -102,7 +103,8 @@ def sender(engine: VirtualEngine, node: Node, parts: Parts | None) -> Iterator[s
 
 def simnet(*subscribers: Subscriber, opens: bool = False) -> Measured:
     metrics = Metrics()
-    engine = build_engine(SCENARIO, GRAPH, Bus(metrics, *subscribers), None)
+    scoreboard = SimpleNamespace(last_round=[ROUNDS] * NODES)
+    engine = build_engine(SCENARIO, GRAPH, Bus(metrics, *subscribers), scoreboard)
     engine.emit(events.RunStarted(events.SCHEMA, "", False, SCENARIO.resolved(), sorted(GRAPH.edges), [1] * NODES, 1))
     nodes = [Node(node) for node in range(NODES)]
     for node in nodes:
@@ -110,7 +112,6 @@ def simnet(*subscribers: Subscriber, opens: bool = False) -> Measured:
     began = process_time()
     engine.run()
     seconds = process_time() - began
-    engine.emit(events.RunFinished([ROUNDS] * NODES, "", ""))
     counted = metrics.summary("", None)["communication"]
     assert counted["messages"] == MESSAGES
     assert counted["delivered"] == sum(node.heard for node in nodes)

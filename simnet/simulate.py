@@ -28,6 +28,7 @@ from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
+from simnet.sim.engine import VirtualEngine
 from simnet.sim.faults import happenings, schedule
 from simnet.sim.gc_pause import gc_paused
 from simnet.streams import Streams
@@ -145,10 +146,14 @@ def record(
 @gc_paused()
 def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
     """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
+    assemble(built, bus, peers).run()
+
+
+def assemble(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> VirtualEngine:
+    """An engine with all agents and faults at the start of a run, which is on the record."""
     scenario, graph = built.scenario, built.graph
-    board = scoreboard(built)
     streams, compute = Streams(scenario.seed), scenario.compute.read(scenario.find)
-    engine = build_engine(scenario, graph, bus, board)
+    engine = build_engine(scenario, graph, bus, scoreboard(built))
     for happening in happenings(scenario.fault, graph, streams):
         schedule(engine, happening)
     engine.emit(first_event(built))
@@ -165,8 +170,7 @@ def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
             phase = built.reporting
             program = after_reports(program, port, phase.reports[agent], phase.begins, plan.opening, ledger)
         engine.attach(port, program)
-    engine.run()
-    engine.emit(events.RunFinished(board.last_round, "", ""))
+    return engine
 
 
 def peers_of(built: World, seed: int | None = None) -> list[Peer]:

@@ -60,6 +60,7 @@ class VirtualEngine:
         self._shared_medium = shared_medium
         self._messages = 0
         self._unfinished = agents
+        self._over = False
         # A message is not a `simpy.Event`, but all that SimPy's queue asks of one.
         self._post = cast(Callable[[Message, EventPriority, float], None], self.env.schedule)
         # What happens at the end of a message's way; all messages with the same end share one tuple.
@@ -85,7 +86,7 @@ class VirtualEngine:
         step = self.env.step
         with gc_paused():
             try:
-                while self._unfinished > 0:
+                while not self._over:
                     step()
             except EmptySchedule:
                 raise SimnetError(f"the simulation stalled at t = {self.now:g} s: every agent waits") from None
@@ -101,8 +102,10 @@ class VirtualEngine:
             self.at(self.now, self._end, AT_ONCE)
 
     def _end(self) -> None:
-        """The record is closed: whoever goes on with `env.run()` finds a bus that nobody listens to."""
+        """Close the record: whoever goes on with `env.run()` finds a bus that nobody listens to."""
+        self.emit(events.RunFinished(self.scoreboard.last_round, "", ""))
         self.bus = Bus()
+        self._over = True
 
     def at(self, time: float, then: Callable[[], None], priority: EventPriority = ARRIVAL) -> None:
         self.timer(time, priority).callbacks.append(lambda _: then())

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simnet import Scenario, run
 from simnet.record.laws import Laws
+from tests.sim.reference_engine import reference_digest
 
 HERE = Path(__file__).parent
 SECONDS = st.sampled_from([0.001, 0.02, 0.05, 0.3])
@@ -157,7 +158,7 @@ HARDLY_EVER_UP = Scenario.of(
 @given(scenarios())
 @example(HARDLY_EVER_UP)
 @settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_no_network_breaks_a_law_or_hangs_a_run(scenario: Scenario):
+def test_no_network_breaks_a_law_hangs_a_run_or_leaves_the_specification(scenario: Scenario):
     result = run(scenario)
     laws = Laws()
     for entry in result.events:
@@ -174,3 +175,4 @@ def test_no_network_breaks_a_law_or_hangs_a_run(scenario: Scenario):
     for_good = {f.agent for f in scenario.fault if f.kind == "crash" and f.at is not None and f.duration is None}
     assert all(each == scenario.rounds for agent, each in enumerate(last) if agent not in for_good)
     assert ("cost" in result.summary) == (scenario.cost.energy is not None)
+    assert reference_digest(scenario) == result.digest

@@ -1,0 +1,235 @@
+"""The plainest engine that can run a simulation: the specification of the one in `simnet.sim.engine`.
+
+It has a list of what is to happen, sorted by time, priority and the order of planning, and does one thing after the
+other. Nothing is batched or drawn in blocks, every event on the record is a record, and SimPy is not there. Agents,
+ports, links, the transport and the faults are those of every run, and a run has the same digest here and there.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from itertools import chain, count, repeat
+from math import inf, nan
+from typing import Any
+
+import pytest
+
+from simnet import Scenario, build, run
+from simnet.agent import pacing
+from simnet.errors import SimnetError
+from simnet.learning.evaluation import Scoreboard
+from simnet.methods.peer import Work, alone
+from simnet.network import link, loss, queueing
+from simnet.network.draws import Blocks, Draw
+from simnet.network.frame import Frame, Kind
+from simnet.network.link import Link
+from simnet.network.model import LinkModel
+from simnet.record import events
+from simnet.record.bus import Bus
+from simnet.sim.evaluation_event import evaluation_done
+from simnet.sim.interfaces import Receiver, Transport
+from simnet.sim.meeting import Meeting
+from simnet.sim.message import Message
+from simnet.streams import Streams
+from simnet.vectors import Parts, Vector
+
+AT_ONCE, ARRIVAL, ROUND_END, NEW_WORK, SOLVING = -1, 0, 1, 2, 3
+
+
+class Wait:
+    """Something that an agent waits for."""
+
+    def __init__(self, engine: ReferenceEngine) -> None:
+        self._engine = engine
+        self.go_on: Callable[[Any], None] = lambda value: None
+
+    def __await__(self) -> Generator[Wait, Any, Any]:
+        return (yield self)
+
+    def succeed(self, value: Any = None) -> None:
+        self._engine.at(self._engine.now, lambda: self.go_on(value), ROUND_END)
+
+    def end(self, value: Any) -> None:
+        self._engine.at(self._engine.now, lambda: self.go_on(value), AT_ONCE)
+
+
+class ReferenceEngine:
+    """Runs agent programs over links, one thing after the other."""
+
+    def __init__(
+        self,
+        links: Mapping[int, Mapping[int, Link]],
+        bus: Bus,
+        scoreboard: Scoreboard,
+        agents: int,
+        *,
+        shared_medium: bool = False,
+    ) -> None:
+        self.links, self.bus, self.scoreboard = links, bus, scoreboard
+        self.now = 0.0
+        self.ports: dict[int, Receiver] = {}
+        self.cut: dict[tuple[int, int], int] = {}
+        self.transport: Transport | None = None
+        self.meeting = Meeting(self.signal, agents, lambda: self._in_flight == 0, lambda a: not self.ports[a].down)
+        self._shared_medium = shared_medium
+        self._plans: list[tuple[float, int, int, Callable[[], None]]] = []
+        self._order, self._numbers = count(), count(1)
+        self._work: list[tuple[Work, Wait]] = []
+        self._unfinished, self._in_flight = agents, 0
+
+    def attach(self, port: Receiver, program: Coroutine[Any, Any, None]) -> None:
+        self.ports[port.agent] = port
+        self.at(self.now, lambda: self._resume(program, None))
+
+    def _resume(self, program: Coroutine[Any, Any, None], value: Any) -> None:
+        try:
+            wait = program.send(value)
+        except StopIteration:
+            return
+        wait.go_on = lambda value: self._resume(program, value)
+
+    def run(self) -> None:
+        while self._unfinished:
+            if not self._plans:
+                raise SimnetError(f"the simulation stalled at t = {self.now:g} s: every agent waits")
+            self.now, _, _, then = self._plans.pop(0)
+            then()
+        self.emit(events.RunFinished(self.scoreboard.last_round, "", ""))
+
+    def at(self, time: float, then: Callable[[], None], priority: int = ARRIVAL) -> None:
+        insort(self._plans, (self.now + max(0.0, time - self.now), priority, next(self._order), then))
+
+    def timer(self, time: float, priority: int) -> Wait:
+        wait = self.signal()
+        self.at(time, lambda: wait.go_on(None), priority)
+        return wait
+
+    def signal(self) -> Wait:
+        return Wait(self)
+
+    def solve(self, work: Work) -> Wait:
+        """Work of one instant is done when nothing else is left to do at it, and then all go on in order."""
+        if not self._work:
+            self.at(self.now, self._solve, SOLVING)
+        wait = self.signal()
+        self._work.append((work, wait))
+        return wait
+
+    def _solve(self) -> None:
+        waiting, self._work = self._work, []
+        for work, wait in waiting:
+            wait.end(alone(work))
+
+    def emit(self, event: events.Event) -> None:
+        self.bus.emit(self.now, event)
+
+    def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> None:
+        for figures in self.scoreboard.note(agent, round, theta, dual):
+            self.emit(evaluation_done(figures))
+
+    def retire(self) -> None:
+        self._unfinished -= 1
+
+    def send(
+        self, sender: int, peers: Sequence[int], round: int, kind: Kind, payload: bytes, parts: Parts | None = None
+    ) -> None:
+        frame, departure = Frame(kind, sender, round, 0, payload), None
+        for peer in peers:
+            way, size, first = self.links[sender][peer], (0, 0), departure is None
+            if self._shared_medium and first:
+                departure = way.transmitter.admit(self.now, frame.size)
+            passage = way.send(self.now, frame.size, departure)
+            if first:
+                size = (len(payload), passage.wire_bytes or frame.size)
+            message = Message((), frame, parts, peer, next(self._numbers), passage.corrupted)
+            self.emit(events.MessageSent(sender, round, peer, message.number, kind.label, *size))
+            if self.transport is not None and kind in (Kind.VALUE, Kind.NOTICE):
+                self.transport.begin(message, passage)
+            elif self.is_cut(message):
+                self._fate(events.MessageUnreachable, message)
+            elif passage.fate == "overflowed":
+                self._fate(events.MessageOverflowed, message)
+            elif passage.fate == "lost":
+                self.launched()
+                self.at(passage.departs, lambda message=message: self._land(events.MessageLost, message))
+            else:
+                self.launched()
+                self.at(passage.arrives, lambda message=message: self._arrive(message))
+                for time in passage.copies:
+                    self.at(time, lambda message=message: self._repeat(message))
+
+    def _arrive(self, message: Message, taken: bool = False) -> None:
+        port, frame = self.ports[message.peer], message.frame
+        if self.is_unreachable(message):
+            self._land(events.MessageUnreachable, message)
+        elif port.inbox is not None and not taken:
+            done = port.inbox.admit(self.now)
+            if done < inf:
+                self.at(done, lambda: self._arrive(message, taken=True))
+            else:
+                self._land(events.MessageOverflowed, message)
+        elif message.corrupted:
+            self._land(events.MessageLost, message, "corrupted")
+        else:
+            self.emit(events.MessageDelivered(message.peer, frame.round, frame.sender, message.number))
+            port.receive(frame, message.parts)
+            self.landed()
+
+    def _repeat(self, message: Message) -> None:
+        if not self.is_unreachable(message):
+            frame = message.frame
+            self.emit(events.MessageDuplicated(message.peer, frame.round, frame.sender, message.number))
+
+    def _fate(self, fate: type[Any], message: Message, *reason: str) -> None:
+        self.emit(fate(message.frame.sender, message.frame.round, message.peer, message.number, *reason))
+
+    def _land(self, fate: type[Any], message: Message, *reason: str) -> None:
+        self._fate(fate, message, *reason)
+        self.landed()
+
+    def is_unreachable(self, message: Message) -> bool:
+        return self.ports[message.peer].down > 0 or self.is_cut(message)
+
+    def is_cut(self, message: Message) -> bool:
+        return (message.frame.sender, message.peer) in self.cut
+
+    def launched(self) -> None:
+        self._in_flight += 1
+
+    def landed(self) -> None:
+        self._in_flight -= 1
+        self.meeting.hold()
+
+
+def draw_one_by_one(streams: Streams, role: str, name: str, draw: Draw, blocks: Blocks = ((), 1)) -> Iterator[float]:
+    """Chance without blocks, for `simnet.network.draws.one_by_one`; only those blocks stay that make the numbers."""
+    rng = streams.generator(role, name)
+    first, block = blocks
+    for n in chain(first, repeat(block)):
+        yield from draw(rng, n).tolist()
+
+
+class PlainSampler:
+    """Delays and losses without blocks, for `simnet.network.draws.DelaySampler`."""
+
+    full = False
+
+    def __init__(self, model: LinkModel, streams: Streams) -> None:
+        self._model, self._streams = model, streams
+
+    def delays(self, name: str) -> Iterator[float]:
+        latency, loss = (self._streams.generator(role, name) for role in ("latency", "loss"))
+        while True:
+            delay = float(self._model.latency.draw(latency, 1)[0])
+            yield nan if loss.random() < self._model.loss.independent else delay
+
+
+def reference_digest(scenario: Scenario) -> str:
+    """The digest of a run on this engine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "VirtualEngine", ReferenceEngine)
+        patch.setattr(link, "delay_sampler", PlainSampler)
+        for module in (link, loss, pacing, queueing):
+            patch.setattr(module, "one_by_one", draw_one_by_one)
+        return run(scenario).digest
