@@ -43,6 +43,16 @@ def test_no_module_name_occurs_twice():
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def test_no_public_class_name_occurs_twice():
+    classes = Counter(
+        node.name
+        for path in MODULES
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in classes.items() if count > 1] == []
+
+
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "admm"])  # the family's name
 def test_a_method_is_named_in_at_most_three_files(method):
     name = re.compile(rf"(?<![\w]){re.escape(method)}(?![\w])|(?<![\w]){method.replace('-', '_')}(?![\w])")
