@@ -15,7 +15,11 @@ class Neighbourhood:
     With `aligned`, a value of a later round than the agent's own waits until the agent gets there, so that both ends of
     a link subtract the same pair of values (lock-step pacing). Without it the newest value counts at once.
     A value that arrives late is used if it is newer than the one known; an older one is ignored.
+
+    News is kept as it came until somebody looks: a large network has it at hand only then.
     """
+
+    __slots__ = ("_ahead", "_aligned", "_heard", "_news", "_now", "_round", "_unread", "peers", "retell")
 
     def __init__(self, peers: Sequence[int], initial: Parts, *, aligned: bool) -> None:
         self.peers = tuple(peers)
@@ -25,23 +29,32 @@ class Neighbourhood:
         self._heard = dict.fromkeys(peers, 0)
         self._round = 0
         self._unread: set[int] = set()
+        self._news: list[tuple[int, int, Parts | None]] = []
         self.retell: Callable[[Known], Parts] = lambda last: last.parts
         """What a neighbour that has lost its state is told about itself, from the last message of it."""
 
     def hear(self, peer: int, round: int, parts: Parts | None) -> None:
         """A message from `peer` about its `round`: a value, or None for a notice that there is none."""
-        if round > self._heard[peer]:
-            self._heard[peer] = round
-        if parts is None:
-            return
-        if self._aligned and round > self._round:
-            self._ahead[peer][round] = parts
-        elif round > self._now[peer].round:
-            self._take(peer, round, parts)
+        self._news.append((peer, round, parts))
+
+    def _learn(self) -> None:
+        """Look at what has come since this was last done."""
+        heard, now = self._heard, self._now
+        for peer, round, parts in self._news:
+            if round > heard[peer]:
+                heard[peer] = round
+            if parts is None:
+                continue
+            if self._aligned and round > self._round:
+                self._ahead[peer][round] = parts
+            elif round > now[peer].round:
+                self._take(peer, round, parts)
+        self._news.clear()
 
     def enter(self, round: int) -> None:
         """The agent begins `round`: values that waited for it come into force."""
         if self._aligned:
+            self._learn()
             for peer, ahead in self._ahead.items():
                 if parts := ahead.pop(round, None):
                     self._take(peer, round, parts)
@@ -49,16 +62,19 @@ class Neighbourhood:
 
     def missing(self, round: int) -> int:
         """How many neighbours have not been heard of since before `round`."""
+        self._learn()
         return sum(heard < round for heard in self._heard.values())
 
     def of(self, peer: int) -> Known:
         """What is known of one neighbour, to be retold."""
+        self._learn()
         last = self._now[peer]
         return Known(peer, last.round, self.retell(last))
 
     @property
     def known(self) -> list[Known]:
         """What is known now, neighbour by neighbour."""
+        self._learn()
         return list(self._now.values())
 
     def read(self) -> list[Known]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, repeat
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
@@ -97,7 +97,7 @@ class Deadline(Pacing):
     jitter: Seconds = Field(0.0, description="each tick is late by up to this much, below the period")
     notices: Switch = Field(False, description="announce skips by header-only messages")
 
-    _late: Iterator[float] | None = PrivateAttr(None)
+    _late: Iterator[float] = PrivateAttr(default_factory=lambda: repeat(0.0))
     """By which part of the jitter each tick of one agent is late."""
 
     @model_validator(mode="after")
@@ -113,11 +113,12 @@ class Deadline(Pacing):
     def for_agent(self, streams: Streams, agent: int) -> Self:
         skew = self.skew * (2 * streams.generator("skew", agent).random() - 1) if self.skew else 0.0
         clock = self.model_copy(update={"period": self.period * (1 + skew)})
-        clock._late = one_by_one(streams, "jitter", str(agent), uniform) if self.jitter else None
+        if self.jitter:
+            clock._late = one_by_one(streams, "jitter", str(agent), uniform)
         return clock
 
     def resume(self, rounds: int) -> None:
-        for _ in islice(self._late or (), rounds):
+        for _ in islice(self._late, rounds):
             pass
 
     def next_tick(self, now: float) -> float:
@@ -125,7 +126,7 @@ class Deadline(Pacing):
         # A hair of tolerance keeps an agent that wakes exactly on a tick from ending a round twice on it when the
         # division rounds down.
         tick = math.floor(now / self.period + 1e-9) + 1
-        late = self.jitter * next(self._late) if self._late is not None else 0.0
+        late = self.jitter * next(self._late) if self.jitter else 0.0
         return tick * self.period + late
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:

@@ -37,7 +37,7 @@ class Duals(ABC):
 
     def __init__(self, features: int, degree: int) -> None:
         self._dual: Vector = np.zeros(features)
-        self._degree = degree
+        self._degree = float(degree)
 
     @property
     def dual(self) -> Vector:
@@ -85,7 +85,7 @@ class NodeDuals(Duals):
         return _linear(self._dual, self._degree * model + self._known_sum, eta)
 
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
-        self._known_sum = total = np.zeros_like(model)
+        self._known_sum = total = np.zeros(len(model))
         for value in known:
             total += value.parts[0]
         self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)

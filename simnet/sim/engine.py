@@ -1,4 +1,25 @@
-"""The virtual engine: SimPy time."""
+"""The engine of every simulated run: agent programs, and messages over links, in SimPy's time.
+
+These are its rules; docs/architecture.md shows them at work.
+
+Time.       `env` is a `simpy.Environment`. Whoever wants cross traffic or mobility attaches a process to it. Whoever
+            wants to look stops it (`run(until=…)`, `step`, `peek`) and goes on: the run stays the same.
+Order.      Events happen in the order (time, priority, order of scheduling). At one instant messages arrive first, then
+            rounds end, then new work begins. Local problems are solved last (`simnet.sim.sim_events`).
+A message   is one light event. Its link decides its fate and its arrival when it is sent (`Link.send`):
+              sent -> overflowed or unreachable, at once
+              sent -> in flight -> delivered, lost, corrupted, unreachable or, at a full inbox, overflowed
+            A message counts in `in_flight` from its launch until it has met its fate and its receiver, if it reaches
+            one, has taken it in. When that is nobody's case, a meeting that waits for it is held (`Meeting.hold`).
+            A copy of a message is an event of its own; it counts nowhere and its receiver does not look at it.
+            With a transport a message may be launched more than once (`simnet.sim.reliable`).
+An agent    that is down hears nothing, and its program stands still until it is up again (`VirtualPort`). A direction
+            in `cut` carries nothing. Both are looked at when a message arrives, `cut` also when it is sent.
+The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.
+The end.    When each agent has finished its rounds or is gone for good, the record is closed. What is still in the
+            queue happens only if somebody goes on with `env.run()`, and nobody hears of it.
+Chance      is drawn from named streams by links, agents and faults. The engine draws none.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +27,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from math import inf
 from typing import Any, cast
 
-import simpy
 from msgspec.structs import replace
 from simpy.core import EmptySchedule
 from simpy.events import EventPriority
@@ -18,6 +38,7 @@ from simnet.network.frame import Frame, Kind
 from simnet.network.link import Link, Passage
 from simnet.record import events
 from simnet.record.bus import Bus
+from simnet.sim.environment import Environment
 from simnet.sim.evaluation_event import evaluation_done
 from simnet.sim.gc_pause import gc_paused
 from simnet.sim.huge_pages import HugePages
@@ -44,7 +65,7 @@ class VirtualEngine:
         *,
         shared_medium: bool = False,
     ) -> None:
-        self.env = simpy.Environment()
+        self.env = Environment()
         self.bus = bus
         self.scoreboard = scoreboard
         self.links = links
@@ -69,6 +90,7 @@ class VirtualEngine:
 
     @property
     def now(self) -> float:
+        """Simulated seconds since the start."""
         return self.env.now
 
     def attach(self, port: Receiver, program: Coroutine[Any, Any, None]) -> None:
@@ -79,6 +101,7 @@ class VirtualEngine:
         self.env.process(program)  # type: ignore[arg-type]
 
     def emit(self, event: events.Event) -> None:
+        """Put an event on the record, now."""
         self.bus.emit(self.env.now, event)
 
     def run(self) -> None:
@@ -92,11 +115,13 @@ class VirtualEngine:
                 raise SimnetError(f"the simulation stalled at t = {self.now:g} s: every agent waits") from None
 
     def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> None:
+        """Take down an agent's state at the end of a round, and evaluate the rounds that it completes."""
         for figures in self.scoreboard.note(agent, round, theta, dual):
             self.emit(evaluation_done(figures))
             self._pages.collapse()
 
     def retire(self) -> None:
+        """An agent has finished its last round, or will never come back."""
         self._unfinished -= 1
         if not self._unfinished:
             self.at(self.now, self._end, AT_ONCE)
@@ -108,16 +133,20 @@ class VirtualEngine:
         self._over = True
 
     def at(self, time: float, then: Callable[[], None], priority: EventPriority = ARRIVAL) -> None:
+        """Call `then` at a point in time."""
         self.timer(time, priority).callbacks.append(lambda _: then())
 
     def timer(self, time: float, priority: EventPriority) -> Signal:
+        """A point in time, to wait for; one that is past is now."""
         now = self.env.now
         return Signal(self.env, time - now if time > now else 0.0, priority)
 
     def signal(self) -> Signal:
+        """Something to wait for that somebody else brings about."""
         return Signal(self.env)
 
     def solve(self, work: Work) -> Signal:
+        """The outcome of an agent's local work, to wait for; it takes no simulated time."""
         return self._batches.add(work)
 
     def send(
@@ -129,6 +158,7 @@ class VirtualEngine:
         payload: bytes,
         parts: Parts | None = None,
     ) -> None:
+        """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
         frame = Frame(kind, sender, round, 0, payload)
         now, size, links, arrival, post = self.env.now, frame.size, self.links[sender], self._on_arrival, self._post
         departure = links[peers[0]].transmitter.admit(now, size) if self._shared_medium and peers else None
@@ -202,6 +232,7 @@ class VirtualEngine:
             self.meeting.hold()
 
     def _lose(self, message: Message) -> None:
+        """A message is lost: its last bit has left, and it will not arrive."""
         self.bus.lost(self.env.now, message)
         self.landed()
 
@@ -212,18 +243,23 @@ class VirtualEngine:
             self.emit(events.MessageDuplicated(message.peer, frame.round, frame.sender, message.number))
 
     def _fail(self, fate: type[events.MessageUnreachable] | type[events.MessageOverflowed], message: Message) -> None:
+        """Put on the record that a message got nowhere."""
         self.emit(fate(message.frame.sender, message.frame.round, message.peer, message.number))
 
     def is_unreachable(self, message: Message) -> bool:
+        """Whether nothing gets through to the receiver now: it is down, or the way to it is cut."""
         return self.ports[message.peer].down > 0 or self.is_cut(message)
 
     def is_cut(self, message: Message) -> bool:
+        """Whether nothing gets through between sender and receiver now."""
         return bool(self.cut) and (message.frame.sender, message.peer) in self.cut
 
     def launched(self) -> None:
+        """A message is on its way."""
         self.in_flight += 1
 
     def landed(self) -> None:
+        """A message has met its fate, and its receiver, if it has reached one, has taken it in."""
         self.in_flight -= 1
         if not self.in_flight:
             self.meeting.hold()

@@ -17,8 +17,8 @@ Callbacks: TypeAlias = "tuple[Callable[[Message], None], ...]"
 class Message(msgspec.Struct):
     """A frame on its way to one receiver, and an event: the end of that way.
 
-    SimPy asks of an event that it has `callbacks`, which SimPy calls in turn and then takes away, and that it has not
-    failed. A message has that and no more, because a large network has a million of them. Nobody can wait for a
+    The environment asks of an event that it has `callbacks`, which are called in turn and then taken away, and that it
+    is `ok`. A message has that and no more, because a large network has a million of them. Nobody can wait for a
     message, so its callbacks are a tuple, which all messages with the same end share.
     """
 
@@ -30,7 +30,7 @@ class Message(msgspec.Struct):
     number: int
     corrupted: bool = False
     """its checksum fails when it arrives"""
-    _ok: ClassVar[bool] = True
+    ok: ClassVar[bool] = True
 
     def refuse(self) -> None:
         """Open the frame with a flipped bit, as its receiver would; its checksum must give it away."""

@@ -1,4 +1,4 @@
-"""The engine's environment is SimPy's own: it can be stopped, stepped and shared, and no run is another one for it."""
+"""The engine's environment is one of SimPy's: it can be stopped, stepped and shared, and the run stays the same."""
 
 from __future__ import annotations
 
@@ -112,10 +112,10 @@ def test_whatever_else_the_environment_is_asked_for_the_run_stays_the_same(name,
     assert digest(WORLDS[name], drive) == run(WORLDS[name]).digest
 
 
-def test_the_environment_is_simpys_own():
+def test_the_environment_is_one_of_simpys():
     engine = assemble(build(world()), Bus())
     engine.run()
-    assert type(engine.env) is simpy.Environment
+    assert isinstance(engine.env, simpy.Environment)
 
 
 @pytest.mark.parametrize("name", WORLDS)
