@@ -19,6 +19,7 @@ ALL = {
     "solver": [],
     "whole_run": [],
     "overhead": [],
+    "tricks": [],
     "scale": [],
     "study": [],
 }

@@ -46,10 +46,10 @@ MIXED: Blocks = (1, 2, 4, 8, 16), 32
 """For draws that mix two kinds of numbers: how many are drawn at once decides what they are, and this is for ever."""
 
 
-def one_by_one(streams: Streams, role: str, name: str, draw: Draw, blocks: Blocks = PLAIN) -> Iterator[float]:
+def one_by_one(streams: Streams, role: str, name: str, draw: Draw, blocks: Blocks | None = None) -> Iterator[float]:
     """The numbers of the stream `role/name`, without end; nothing is drawn before the first number is asked for."""
     # A chain walks over blocks without a call of Python per number.
-    return chain.from_iterable(_StreamBlocks(streams, role, name, draw, blocks))
+    return chain.from_iterable(_StreamBlocks(streams, role, name, draw, blocks or PLAIN))
 
 
 def uniform(rng: Source, n: int) -> Numbers:

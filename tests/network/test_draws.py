@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simnet import run
+from simnet.network import draws
 from simnet.network.draws import MIXED, PLAIN, DelaySampler, JoinedStreams, one_by_one
 from simnet.network.link import Link
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
 from tests.network.models import bernoulli, constant, empirical, gamma, lognormal, normal, pareto, uniform
+from tests.worlds import TICKS, world
 
 DELAYS = [
     *(constant(0.1), uniform(0.1, 0.3), normal(0.1, 0.2), lognormal(0.04, 0.5), pareto(0.01, 1.5)),
@@ -129,3 +132,14 @@ def test_a_link_that_comes_after_the_first_message_has_its_own_streams_too():
     assert next(early) == pytest.approx(expected(uniform(0, 1), 0.5, 3, "0>1", 1)[0], nan_ok=True, abs=0)
     late = sampler.delays("0>2")
     np.testing.assert_array_equal(list(islice(late, 9)), expected(uniform(0, 1), 0.5, 3, "0>2", 9))
+
+
+@pytest.mark.parametrize("latency", DELAYS[:-2], ids=lambda latency: latency.kind)
+def test_a_run_that_draws_its_numbers_one_by_one_is_the_same_run(monkeypatch, latency):
+    """The plain version: a number is drawn when it is asked for."""
+    jittery = TICKS | {"jitter": 0.01}
+    lossy = world(rounds=60, network={"link": {"latency": latency.model_dump(), "loss": 0.1}, "pacing": jittery})
+    in_blocks = run(lossy).digest
+    monkeypatch.setattr(draws, "PLAIN", ((1,), 1))
+    monkeypatch.setattr(draws, "LINKS_AT_ONCE", 1)
+    assert run(lossy).digest == in_blocks

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from simpy.core import EmptySchedule
 from simpy.events import EventPriority
 
+from simnet import run
+from simnet.sim import engine
 from simnet.sim.environment import FEW, Environment
+from simnet.sim.message import Message
+from tests.worlds import TICKS, world
 
 DELAYS = st.sampled_from([0.0, 1.0, 1.0, 2.5, 7.0]) | st.floats(0.0, 10.0)
 PLANS = st.lists(st.tuples(DELAYS, st.integers(-1, 3), st.integers(0, 3)), min_size=1, max_size=4 * FEW)
@@ -71,3 +75,13 @@ def test_a_failure_that_nobody_handles_comes_out():
     with pytest.raises(ValueError, match="broken") as caught:
         env.run()
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_run_on_simpys_own_environment_is_the_same_run(monkeypatch):
+    """The plain version: SimPy's heap instead of our queue."""
+    link = {"latency": {"kind": "uniform", "low": 0.01, "high": 0.3}, "loss": 0.1}
+    lossy = world(network={"link": link, "pacing": TICKS})
+    quick = run(lossy).digest
+    monkeypatch.setattr(engine, "Environment", simpy.Environment)
+    monkeypatch.setattr(Message, "_ok", True, raising=False)  # what SimPy's own `step` asks for instead of `ok`
+    assert run(lossy).digest == quick

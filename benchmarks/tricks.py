@@ -1,0 +1,104 @@
+"""What each thing that is done for speed alone buys: CPU time of a run without it over that of a run with it.
+
+    python -m benchmarks.tricks
+
+benchmarks/scale.toml with counters and without a log. The two runs of a pair are processes that follow one another, the
+pairs of a trick alternate which is first, and the median of their ratios counts. Building the world counts as well.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from statistics import median
+from time import process_time
+
+import simpy
+from threadpoolctl import threadpool_limits
+
+from benchmarks.report import publish
+from benchmarks.scale import scenario
+from simnet.build import build
+from simnet.network import draws
+from simnet.record.bus import Bus
+from simnet.record.metrics import Metrics
+from simnet.sim import engine, solve_batches
+from simnet.sim.huge_pages import HugePages
+from simnet.sim.message import Message
+from simnet.simulate import play
+
+PAIRS = 5
+
+
+def without_batches() -> None:
+    solve_batches.BATCH = 1
+
+
+def without_blocks() -> None:
+    draws.PLAIN = ((1,), 1)
+    draws.LINKS_AT_ONCE = 1
+
+
+def without_queue() -> None:
+    engine.Environment = simpy.Environment  # type: ignore[assignment, misc]
+    Message._ok = True  # type: ignore[attr-defined]
+
+
+def without_pause() -> None:
+    engine.gc_paused = nullcontext
+
+
+def without_pages() -> None:
+    HugePages.collapse = lambda self: None  # type: ignore[method-assign]
+
+
+TRICKS: dict[str, tuple[int, int, Callable[[], None]]] = {
+    "local problems in batches, 1,000 agents": (1_000, 30, without_batches),
+    "chance in blocks, 1,000 agents": (1_000, 30, without_blocks),
+    "our queue instead of SimPy's heap, 1,000 agents": (1_000, 30, without_queue),
+    "our queue instead of SimPy's heap, 10,000 agents": (10_000, 6, without_queue),
+    "no garbage collection, 1,000 agents": (1_000, 30, without_pause),
+    "huge pages, 20,000 agents": (20_000, 6, without_pages),
+}
+"""Agents, rounds, and how to do without it."""
+
+
+def seconds(agents: int, rounds: int) -> float:
+    """CPU seconds of one run, here and now."""
+    with threadpool_limits(1):
+        play(build(scenario(10, rounds=2)), Bus(Metrics()))
+        began = process_time()
+        play(build(scenario(agents, rounds=rounds)), Bus(Metrics()))
+        return process_time() - began
+
+
+def apart(name: str, how: str) -> float:
+    """The same in a process of its own, with or without the trick."""
+    command = [sys.executable, "-m", "benchmarks.tricks", how, name]
+    return float(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+
+
+def gain(name: str) -> float:
+    """How many times longer a run takes without the trick."""
+    found = []
+    for pair in range(PAIRS):
+        times = {how: apart(name, how) for how in (("with", "without") if pair % 2 else ("without", "with"))}
+        found.append(times["without"] / times["with"])
+    return median(found)
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        how, name = sys.argv[1:]
+        agents, rounds, do_without = TRICKS[name]
+        if how == "without":
+            do_without()
+        print(seconds(agents, rounds))
+        return
+    publish("tricks", {"ratios": {name: gain(name) for name in TRICKS}})
+
+
+if __name__ == "__main__":
+    main()
