@@ -28,7 +28,7 @@ from simnet.privacy.mechanisms import HUB
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
-from simnet.sim.gc_pause import gc_paused
+from simnet.sim.memory import gc_paused
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
 

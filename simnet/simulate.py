@@ -30,7 +30,7 @@ from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.faults import happenings, schedule
-from simnet.sim.gc_pause import gc_paused
+from simnet.sim.memory import gc_paused
 from simnet.streams import Streams
 from simnet.version import VERSION
 

@@ -21,7 +21,7 @@ from simnet.live import agent_folder as folder
 from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read, unpacked
 from simnet.record import events
 from simnet.record.bus import Bus
-from simnet.sim.evaluation_event import evaluation_done
+from simnet.sim.engine import evaluation_done
 from simnet.simulate import first_event, scoreboard
 from simnet.vectors import Vector
 

@@ -12,7 +12,7 @@ A message   is one light event. Its link decides its fate and its arrival when i
             A message counts in `in_flight` from its launch until it has met its fate and its receiver, if it reaches
             one, has taken it in. When that is nobody's case, a meeting that waits for it is held (`Meeting.hold`).
             A copy of a message is an event of its own; it counts nowhere and its receiver does not look at it.
-            With a transport a message may be launched more than once (`simnet.sim.reliable`).
+            With a transport a message may be launched more than once (`simnet.sim.transport`).
 An agent    that is down hears nothing, and its program stands still until it is up again (`VirtualPort`). A direction
             in `cut` carries nothing. Both are looked at when a message arrives, `cut` also when it is sent.
 The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.
@@ -32,21 +32,19 @@ from simpy.core import EmptySchedule
 from simpy.events import EventPriority
 
 from simnet.errors import SimnetError
-from simnet.learning.evaluation import Scoreboard
+from simnet.learning.evaluation import RoundFigures, Scoreboard
 from simnet.methods.peer import Work
 from simnet.network.frame import Frame, Kind
 from simnet.network.link import Link, Passage
 from simnet.record import events
 from simnet.record.bus import Bus
+from simnet.record.rounding import sig
 from simnet.sim.environment import Environment
-from simnet.sim.evaluation_event import evaluation_done
-from simnet.sim.gc_pause import gc_paused
-from simnet.sim.huge_pages import HugePages
-from simnet.sim.interfaces import Receiver, Transport
-from simnet.sim.meeting import Meeting
-from simnet.sim.message import Message
-from simnet.sim.sim_events import ARRIVAL, AT_ONCE, SOLVING, Signal
+from simnet.sim.memory import HugePages, gc_paused
+from simnet.sim.sim_events import ARRIVAL, AT_ONCE, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
+from simnet.sim.transport import Reliable
+from simnet.sim.virtual_port import VirtualPort
 from simnet.vectors import Parts, Vector
 
 _SEEN_THROUGH = (Kind.VALUE, Kind.NOTICE)
@@ -69,8 +67,8 @@ class VirtualEngine:
         self.bus = bus
         self.scoreboard = scoreboard
         self.links = links
-        self.transport: Transport | None = None
-        self.ports: dict[int, Receiver] = {}
+        self.transport: Reliable | None = None
+        self.ports: dict[int, VirtualPort] = {}
         self.cut: dict[tuple[int, int], int] = {}
         self.in_flight = 0
         self.meeting = Meeting(
@@ -93,7 +91,7 @@ class VirtualEngine:
         """Simulated seconds since the start."""
         return self.env.now
 
-    def attach(self, port: Receiver, program: Coroutine[Any, Any, None]) -> None:
+    def attach(self, port: VirtualPort, program: Coroutine[Any, Any, None]) -> None:
         """Add an agent: its port, and the coroutine that uses it."""
         self.ports[port.agent] = port
         if port.inbox is not None:
@@ -125,6 +123,11 @@ class VirtualEngine:
         self._unfinished -= 1
         if not self._unfinished:
             self.at(self.now, self._end, AT_ONCE)
+
+    def excuse(self, agent: int) -> None:
+        """Evaluate the rounds that waited only for an agent that will never come back."""
+        for figures in self.scoreboard.excuse(agent):
+            self.emit(evaluation_done(figures))
 
     def _end(self) -> None:
         """Close the record: whoever goes on with `env.run()` finds a bus that nobody listens to."""
@@ -263,3 +266,18 @@ class VirtualEngine:
         self.in_flight -= 1
         if not self.in_flight:
             self.meeting.hold()
+
+
+def evaluation_done(figures: RoundFigures) -> events.EvaluationDone:
+    """The event that records a round's figures: all numbers rounded, those of each agent in the last round only."""
+    found = figures.evaluation
+    return events.EvaluationDone(
+        round=figures.round,
+        test_error=sig(found.test_error),
+        train_loss=sig(found.train_loss),
+        objective=sig(found.objective),
+        consensus=sig(found.consensus),
+        dual_drift=sig(found.dual_drift),
+        agent_test_error=[sig(x) for x in found.agent_test_error.tolist()] if figures.last else None,
+        agent_train_loss=[sig(x) for x in found.agent_train_loss.tolist()] if figures.last else None,
+    )

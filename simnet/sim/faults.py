@@ -17,12 +17,12 @@ from simnet.network.model import Ends, known_agents, known_link
 from simnet.parts.fields import Positive, PositiveSeconds, Seconds, Whole
 from simnet.parts.part import OneOf, Part, table
 from simnet.record import events
-from simnet.sim.evaluation_event import evaluation_done
-from simnet.sim.interfaces import Engine
 from simnet.streams import Streams
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from simnet.sim.engine import VirtualEngine
 
 Span = tuple[float, float]
 """From when until when; until infinity if it is for good."""
@@ -83,11 +83,11 @@ class SpanFault(Fault):
         """Refuse agents and links that are not in the topology; `where` is the fault's place in the scenario."""
 
     @abstractmethod
-    def begin(self, engine: Engine, *, for_good: bool) -> None:
+    def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
         """Break."""
 
     @abstractmethod
-    def end(self, engine: Engine) -> None:
+    def end(self, engine: VirtualEngine) -> None:
         """Be as before."""
 
 
@@ -113,7 +113,7 @@ class Crash(SpanFault):
     def refuse_unknown(self, edges: nx.Graph[int], where: str) -> None:
         known_agents([self.agent], edges, f"{where}.agent")
 
-    def begin(self, engine: Engine, *, for_good: bool) -> None:
+    def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
         port = engine.ports[self.agent]
         port.fall(lost=self.loses_state)
         if port.down == 1 and not port.done:
@@ -121,10 +121,9 @@ class Crash(SpanFault):
         if for_good and not port.gone and not port.done:
             port.gone = True
             engine.retire()
-            for figures in engine.scoreboard.excuse(port.agent):
-                engine.emit(evaluation_done(figures))
+            engine.excuse(port.agent)
 
-    def end(self, engine: Engine) -> None:
+    def end(self, engine: VirtualEngine) -> None:
         port = engine.ports[self.agent]
         port.rise()
         if port.down == 0 and not port.done:
@@ -155,14 +154,14 @@ class _Cut(SpanFault):
     """Some directions carry nothing; one that is cut twice is whole again when both cuts are over."""
 
     @abstractmethod
-    def directions(self, engine: Engine) -> list[Ends]:
+    def directions(self, engine: VirtualEngine) -> list[Ends]:
         """Those that it cuts."""
 
-    def begin(self, engine: Engine, *, for_good: bool) -> None:
+    def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
         for ends in self.directions(engine):
             engine.cut[ends] = engine.cut.get(ends, 0) + 1
 
-    def end(self, engine: Engine) -> None:
+    def end(self, engine: VirtualEngine) -> None:
         for ends in self.directions(engine):
             engine.cut[ends] -= 1
             if not engine.cut[ends]:
@@ -182,7 +181,7 @@ class LinkDown(_Cut):
     def refuse_unknown(self, edges: nx.Graph[int], where: str) -> None:
         known_link(*self.link, edges, f"{where}.link")
 
-    def directions(self, engine: Engine) -> list[Ends]:
+    def directions(self, engine: VirtualEngine) -> list[Ends]:
         a, b = self.link
         return [(a, b), (b, a)]
 
@@ -206,7 +205,7 @@ class Partition(_Cut):
     def refuse_unknown(self, edges: nx.Graph[int], where: str) -> None:
         known_agents(self.agents, edges, f"{where}.agents")
 
-    def directions(self, engine: Engine) -> list[Ends]:
+    def directions(self, engine: VirtualEngine) -> list[Ends]:
         side = frozenset(self.agents)
         return [(a, b) for a, peers in engine.links.items() for b in peers if (a in side) != (b in side)]
 
@@ -225,10 +224,10 @@ class Straggler(SpanFault):
     def refuse_unknown(self, edges: nx.Graph[int], where: str) -> None:
         known_agents([self.agent], edges, f"{where}.agent")
 
-    def begin(self, engine: Engine, *, for_good: bool) -> None:
+    def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
         engine.ports[self.agent].slowness *= self.factor
 
-    def end(self, engine: Engine) -> None:
+    def end(self, engine: VirtualEngine) -> None:
         engine.ports[self.agent].slowness *= 1 / self.factor
 
 
@@ -241,7 +240,7 @@ def happenings(faults: Sequence[Fault], edges: nx.Graph[int], streams: Streams) 
     return [found for index, fault in enumerate(faults) for found in fault.happenings(index, edges, streams)]
 
 
-def schedule(engine: Engine, happening: Happening) -> None:
+def schedule(engine: VirtualEngine, happening: Happening) -> None:
     """Let a fault happen at its next time, and again at the one after that."""
     fault, spans = happening
     start, until = next(spans, (inf, inf))

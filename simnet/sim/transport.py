@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from math import inf
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
+from simnet.network.frame import Kind
+from simnet.network.link import Passage
 from simnet.parts.fields import Count, Number, PositiveSeconds
 from simnet.parts.part import OneOf, Part, bare_word, table
-from simnet.sim.interfaces import Engine, Transport
-from simnet.sim.reliable import Reliable
+from simnet.record import events
+
+if TYPE_CHECKING:
+    from simnet.sim.engine import VirtualEngine
+    from simnet.sim.sim_events import Message
 
 
 class TransportKind(Part):
@@ -18,7 +24,7 @@ class TransportKind(Part):
     repeats: ClassVar[bool] = False
     """Whether a message is sent again until its receiver has acknowledged it."""
 
-    def made(self, engine: Engine) -> Transport | None:
+    def made(self, engine: VirtualEngine) -> Reliable | None:
         """The transport of all agents of an engine; None if messages are left to themselves."""
         return None
 
@@ -40,9 +46,113 @@ class Acknowledged(TransportKind):
     attempts: Count = Field(8, description="transmissions after which the sender gives up")
     repeats: ClassVar[bool] = True
 
-    def made(self, engine: Engine) -> Transport:
-        return Reliable(engine, self.timeout, self.backoff, self.attempts)
+    def made(self, engine: VirtualEngine) -> Reliable:
+        return Reliable(engine, self)
 
 
 TRANSPORTS = table(Datagram, Acknowledged)
 AnyTransport = Annotated[TransportKind, OneOf(TRANSPORTS, bare_word)]
+
+
+class _Pending:
+    """A message that its sender has not seen acknowledged."""
+
+    __slots__ = ("acknowledged", "attempt", "delivered", "given_up", "message")
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.attempt = 1
+        self.acknowledged = self.delivered = self.given_up = False
+
+
+class Reliable:
+    """The reliable transport of all agents: pauses of `timeout`·`backoff`^k, at most `attempts` transmissions.
+
+    The receiver acknowledges every copy that arrives, by a message of its own that is not acknowledged. A message has
+    one fate all the same: delivered when it first arrives, lost when its sender gives up before that. What arrives even
+    later comes too late to count.
+    """
+
+    def __init__(self, engine: VirtualEngine, rule: Acknowledged) -> None:
+        self._engine = engine
+        self._rule = rule
+        self._pending: dict[tuple[int, int, int], _Pending] = {}
+
+    def begin(self, message: Message, passage: Passage) -> None:
+        """See a new message through, whose first transmission is this passage."""
+        frame = message.frame
+        pending = self._pending[frame.sender, message.peer, frame.round] = _Pending(message)
+        self._engine.launched()
+        self._transmit(pending, passage)
+
+    def acknowledged(self, sender: int, peer: int, round: int) -> None:
+        """An acknowledgement of `sender`'s message has come back from `peer`."""
+        if pending := self._pending.pop((sender, peer, round), None):
+            pending.acknowledged = True
+
+    def _transmit(self, pending: _Pending, passage: Passage) -> None:
+        engine = self._engine
+        if passage.fate == "delivered" and not engine.is_cut(pending.message):
+            for time in (passage.arrives, *passage.copies):
+                engine.at(time, lambda: self._arrive(pending, passage.corrupted))
+        pause = self._rule.timeout * self._rule.backoff ** (pending.attempt - 1)
+        engine.at(engine.now + pause, lambda: self._expire(pending))
+
+    def _arrive(self, pending: _Pending, corrupted: bool) -> None:
+        """A transmission is at its receiver's door, which may have a queue."""
+        engine, message = self._engine, pending.message
+        inbox = engine.ports[message.peer].inbox
+        if inbox is None or engine.is_unreachable(message):
+            self._take_in(pending, corrupted)
+            return
+        done = inbox.admit(engine.now)
+        if done < inf:
+            engine.at(done, lambda: self._take_in(pending, corrupted))
+
+    def _take_in(self, pending: _Pending, corrupted: bool) -> None:
+        engine, message = self._engine, pending.message
+        frame = message.frame
+        if engine.is_unreachable(message):
+            return
+        if corrupted:
+            message.refuse()
+            return
+        if pending.given_up:
+            return
+        known, pending.delivered = pending.delivered, True
+        if known:
+            engine.emit(events.MessageDuplicated(message.peer, frame.round, frame.sender, message.number))
+        else:
+            engine.bus.delivered(engine.now, message)
+            engine.ports[message.peer].receive(frame, message.parts)
+        engine.send(message.peer, (frame.sender,), frame.round, Kind.ACK, b"")
+        if not known:
+            engine.landed()
+
+    def _expire(self, pending: _Pending) -> None:
+        """A pause is over."""
+        engine, message = self._engine, pending.message
+        if pending.acknowledged:
+            return
+        if pending.attempt >= self._rule.attempts:
+            self._give_up(pending)
+            return
+        pending.attempt += 1
+        frame = message.frame
+        if engine.ports[frame.sender].down:
+            engine.at(engine.now + self._rule.timeout, lambda: self._expire(pending))
+            return
+        passage = engine.links[frame.sender][message.peer].send(engine.now, frame.size)
+        size = passage.wire_bytes or frame.size
+        engine.emit(
+            events.MessageRetransmitted(frame.sender, frame.round, message.peer, message.number, pending.attempt, size)
+        )
+        self._transmit(pending, passage)
+
+    def _give_up(self, pending: _Pending) -> None:
+        engine, message, frame = self._engine, pending.message, pending.message.frame
+        self._pending.pop((frame.sender, message.peer, frame.round), None)
+        if not pending.delivered:
+            pending.given_up = True
+            engine.bus.lost(engine.now, message, "given-up")
+            engine.landed()

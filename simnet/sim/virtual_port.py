@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages, never
@@ -10,9 +11,11 @@ from simnet.methods.peer import Known, Peer, Proposal
 from simnet.network.frame import Frame, Kind
 from simnet.network.payload import Writer
 from simnet.network.queueing import Inbox
-from simnet.sim.interfaces import Engine
 from simnet.sim.sim_events import NEW_WORK, ROUND_END, Waiting
 from simnet.vectors import Parts, Vector
+
+if TYPE_CHECKING:
+    from simnet.sim.engine import VirtualEngine
 
 _VALUE, _NOTICE, _ACK, _REQUEST, _REPLY = Kind
 # A member of an enumeration takes ten times as long to look up by its name.
@@ -27,7 +30,7 @@ class VirtualPort:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: VirtualEngine,
         agent: int,
         neighbourhood: Neighbourhood,
         writer: Writer,

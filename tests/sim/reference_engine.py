@@ -27,10 +27,10 @@ from simnet.network.link import Link
 from simnet.network.model import LinkModel
 from simnet.record import events
 from simnet.record.bus import Bus
-from simnet.sim.evaluation_event import evaluation_done
-from simnet.sim.interfaces import Receiver, Transport
-from simnet.sim.meeting import Meeting
-from simnet.sim.message import Message
+from simnet.sim.engine import evaluation_done
+from simnet.sim.sim_events import Meeting, Message
+from simnet.sim.transport import Reliable
+from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
@@ -68,9 +68,9 @@ class ReferenceEngine:
     ) -> None:
         self.links, self.bus, self.scoreboard = links, bus, scoreboard
         self.now = 0.0
-        self.ports: dict[int, Receiver] = {}
+        self.ports: dict[int, VirtualPort] = {}
         self.cut: dict[tuple[int, int], int] = {}
-        self.transport: Transport | None = None
+        self.transport: Reliable | None = None
         self.meeting = Meeting(self.signal, agents, lambda: self._in_flight == 0, lambda a: not self.ports[a].down)
         self._shared_medium = shared_medium
         self._plans: list[tuple[float, int, int, Callable[[], None]]] = []
@@ -78,7 +78,7 @@ class ReferenceEngine:
         self._work: list[tuple[Work, Wait]] = []
         self._unfinished, self._in_flight = agents, 0
 
-    def attach(self, port: Receiver, program: Coroutine[Any, Any, None]) -> None:
+    def attach(self, port: VirtualPort, program: Coroutine[Any, Any, None]) -> None:
         self.ports[port.agent] = port
         self.at(self.now, lambda: self._resume(program, None))
 
@@ -130,6 +130,10 @@ class ReferenceEngine:
 
     def retire(self) -> None:
         self._unfinished -= 1
+
+    def excuse(self, agent: int) -> None:
+        for figures in self.scoreboard.excuse(agent):
+            self.emit(evaluation_done(figures))
 
     def send(
         self, sender: int, peers: Sequence[int], round: int, kind: Kind, payload: bytes, parts: Parts | None = None

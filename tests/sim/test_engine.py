@@ -6,16 +6,18 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import simpy
 
 from simnet import Scenario, run
 from simnet.build import build
 from simnet.errors import SimnetError
+from simnet.learning.evaluation import Evaluation, RoundFigures
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.log import LogWriter
-from simnet.sim.engine import VirtualEngine
+from simnet.sim.engine import VirtualEngine, evaluation_done
 from simnet.simulate import assemble
 from tests.worlds import TICKS, world
 
@@ -142,3 +144,12 @@ def test_an_error_of_an_agent_is_the_error_of_the_run():
     engine.ports[2].finished = lambda round, peer: 1 / 0
     with pytest.raises(ZeroDivisionError):
         engine.run()
+
+
+def test_the_figures_are_rounded_and_those_of_each_agent_are_told_in_the_last_round_only():
+    third = np.array([1 / 3, -1e-17])
+    found = Evaluation(2 / 3, 1 / 3, 1 / 7, 1e-17, 0.0, third, third)
+    event = evaluation_done(RoundFigures(4, found, last=False))
+    assert (event.round, event.train_loss, event.test_error, event.consensus) == (4, 0.66666667, 0.33333333, 0.0)
+    assert event.agent_test_error is event.agent_train_loss is None
+    assert evaluation_done(RoundFigures(5, found, last=True)).agent_test_error == [0.33333333, 0.0]

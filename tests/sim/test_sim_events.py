@@ -2,7 +2,7 @@ import pytest
 
 from simnet.errors import SimnetError
 from simnet.network import frame
-from simnet.sim.message import Message
+from simnet.sim.sim_events import Message
 
 
 def message(number: int = 3, payload: bytes = b"seven") -> Message:
