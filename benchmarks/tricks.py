@@ -25,8 +25,8 @@ from simnet.network import draws
 from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
 from simnet.sim import engine, solve_batches
-from simnet.sim.huge_pages import HugePages
-from simnet.sim.message import Message
+from simnet.sim.memory import HugePages
+from simnet.sim.sim_events import Message
 from simnet.simulate import play
 
 PAIRS = 5

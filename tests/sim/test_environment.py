@@ -14,7 +14,7 @@ from simpy.events import EventPriority
 from simnet import run
 from simnet.sim import engine
 from simnet.sim.environment import FEW, Environment
-from simnet.sim.message import Message
+from simnet.sim.sim_events import Message
 from tests.worlds import TICKS, world
 
 DELAYS = st.sampled_from([0.0, 1.0, 1.0, 2.5, 7.0]) | st.floats(0.0, 10.0)
