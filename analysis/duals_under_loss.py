@@ -24,7 +24,7 @@ from analysis.palette import style
 from simnet import Scenario, run
 from simnet.build import build
 from simnet.record.events import ReleaseMade
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 
 RATES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 WAYS = {

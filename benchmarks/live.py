@@ -19,11 +19,12 @@ from pathlib import Path
 import numpy as np
 
 from simnet import Scenario, run
+from simnet.agent.pacing import ALIGNED
 from simnet.live import run as live
 from simnet.live.fleet import Fleet
 from simnet.record import events
 from simnet.record.laws import Laws
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 from simnet.simulate import Result
 
 QUICKSTART = Path(__file__).parents[1] / "scenarios" / "quickstart.toml"
@@ -83,7 +84,7 @@ def _apart(a: Result, b: Result) -> float:
 
 
 def _lawful(result: Result) -> bool:
-    laws = Laws()
+    laws = Laws(ALIGNED)
     for entry in result.events:
         laws(*entry)
     for finding in laws.finish():

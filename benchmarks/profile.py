@@ -30,22 +30,20 @@ HOME = os.path.dirname(simnet.__file__) + os.sep
 EVERY = 0.001
 
 PARTS = {
-    "engines/": "engine: loop, send, deliver",
+    "sim/": "engine: loop, send, deliver",
     "network/frame": "frames and codecs",
     "network/codec": "frames and codecs",
     "network/payload": "frames and codecs",
     "network/": "links: delay, loss, queue",
     "record/log": "log",
     "record/lines": "log",
-    "record/sealed": "log",
-    "record/rounding": "log",
     "record/events": "log",
     "record/": "bus and metrics",
     "learning/evaluation": "evaluation",
     "learning/": "local solves",
     "privacy/": "privacy: noise and ledger",
-    "algorithms/": "algorithms and agents",
-    "agents/": "algorithms and agents",
+    "methods/": "methods and agents",
+    "agent/": "methods and agents",
     "streams": "streams of random numbers",
 }
 """The first that a file's name begins with counts."""

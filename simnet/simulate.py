@@ -23,9 +23,9 @@ from simnet.methods.peer import Peer
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
-from simnet.record.formats import Row, summary_html
+from simnet.record.formats import summary_html
 from simnet.record.log import LogWriter, read
-from simnet.record.metrics import Metrics
+from simnet.record.metrics import Metrics, Row
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine

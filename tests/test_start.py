@@ -57,4 +57,6 @@ def test_a_run_does_not_wait_for_what_it_does_not_use(tmp_path):
         '[algorithm]\nname = "admm"\n'
     )
     found = modules("run", str(scenario), "--out", str(tmp_path), "--json")
-    assert not {name.split(".")[0] for name in found} & {"dp_accounting", "matplotlib", "polars", "pandas", "dask"}
+    assert not {name.split(".")[0] for name in found} & {
+        *("dp_accounting", "matplotlib", "polars", "pandas", "dask", "structlog"),
+    }

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from simnet import Result, Scenario, run
+from simnet.agent.pacing import ALIGNED
 from simnet.audit.section import Audit, audit_of
 from simnet.record import events
 from simnet.record.laws import Laws
@@ -108,7 +109,7 @@ def study_content(**changes: Any) -> dict[str, Any]:
 
 def unlawful(result: Result) -> list[str]:
     """What a run did that no run may."""
-    laws = Laws()
+    laws = Laws(ALIGNED)
     for entry in result.events:
         laws(*entry)
     return laws.finish()

@@ -174,4 +174,5 @@ class Free(Pacing):
 
 
 PACINGS = table(Ideal, Barrier, Deadline, Quorum, Free)
+ALIGNED = frozenset(kind for kind, pacing in PACINGS.items() if pacing.aligned)
 AnyPacing = Annotated[Pacing, OneOf(PACINGS, bare_word)]

@@ -13,7 +13,7 @@ from simnet.agent.port import Port
 from simnet.methods.peer import Peer, Proposal, mortal
 from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
-from simnet.record.rounding import pack, sig
+from simnet.record.lines import pack, sig
 from simnet.vectors import Parts
 
 

@@ -16,7 +16,7 @@ from simnet.methods.peer import Known, Peer
 from simnet.privacy.ledger import Charge
 from simnet.privacy.mechanisms import HUB
 from simnet.record import events
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 from simnet.vectors import Parts, Vector
 
 

@@ -16,10 +16,11 @@ Run = Annotated[Path, typer.Argument(help="Run folder or event log.", metavar="R
 @log_app.command()
 def verify(run: Run) -> None:
     """Check a log: schema, order, seal, conservation laws. Exit code 1 if anything is wrong."""
+    from simnet.agent.pacing import ALIGNED
     from simnet.cli.terminal import number, say_findings
     from simnet.record.verify import verify as check
 
-    report = check(run)
+    report = check(run, ALIGNED)
     spent = report.privacy
     privacy = f", ε proven {number(spent.proven_epsilon)}, claimed {number(spent.claimed_epsilon)}" if spent else ""
     what = f"{run}: {report.events} events, digest {report.digest[:12]}{privacy}"
@@ -32,7 +33,7 @@ def verify(run: Run) -> None:
 def replay(run: Run) -> None:
     """Recompute summary and tables from the log alone, and say whether they match. Exit code 1 if not."""
     from simnet.cli.terminal import say_findings
-    from simnet.record.replay import replay as recompute
+    from simnet.record.verify import replay as recompute
 
     report = recompute(run)
     say_findings(f"{run}: {report.events} events", "summary.json, rounds.csv and agents.csv match", report.findings)
@@ -51,7 +52,7 @@ def diff(a: Run, b: Run) -> None:
 @log_app.command()
 def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this kind of event, as CSV.")] = None) -> None:
     """Write the log to stdout as JSON lines, or one kind of event as CSV."""
-    from simnet.record.export import export_csv, export_jsonl
+    from simnet.record.formats import export_csv, export_jsonl
 
     if kind is None:
         export_jsonl(run, sys.stdout)

@@ -11,16 +11,24 @@ tells this subscriber nothing of the four. A record is made only if somebody els
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, Protocol, TypeGuard
+from typing import Literal, Protocol
 
-from simnet.record.counters import Counters
 from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
 
 Carries = Literal["value", "notice", "ack", "request", "reply"]
 """What a frame is for."""
 Subscriber = Callable[[int, float, Event], None]
 """Called with an event's number, its time to the nanosecond, and its record."""
+
+COUNTS = (
+    *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
+    *("retransmissions", "payload_bytes", "wire_bytes", "duplicates", "corrupted"),
+)
+"""What summary.json and the tables tell of communication, in their order, but for `in_flight`."""
+
+_OTHERS = ("releases", "staleness_sum", "values_used")
 
 
 class _Frame(Protocol):
@@ -49,24 +57,23 @@ class Bus:
     """Hands each event, with its number and time, to all who listen to its kind, in order."""
 
     def __init__(self, *subscribers: Subscriber) -> None:
-        self._listeners = {kind: tuple(_listeners(kind, subscribers)) for kind in EVENTS.values()}
-        counting = next(filter(_counts, subscribers), None)
-        self._counters = None if counting is None else counting.counters
+        self._listeners = {
+            kind: tuple(each for each in subscribers if kind in getattr(each, "kinds", (kind,)))
+            for kind in EVENTS.values()
+        }
+        counting = next((each for each in subscribers if hasattr(each, "counters")), None)
+        self._counters: Counters | None = getattr(counting, "counters", None)
         self._on_sent, self._on_delivered, self._on_lost, self._on_used = (
             tuple(each for each in self._listeners[kind] if each is not counting)
             for kind in (MessageSent, MessageDelivered, MessageLost, ValueUsed)
         )
         self._now = self._t = 0.0
-        self._events = 0
-
-    @property
-    def events(self) -> int:
+        self.events = 0
         """How many there have been: the number of the last one."""
-        return self._events
 
     def emit(self, now: float, event: Event) -> None:
         """Publish an event of any kind."""
-        self._events = number = self._events + 1
+        self.events = number = self.events + 1
         t = self._t if now == self._now else self._time(now)
         for tell in self._listeners[type(event)]:
             tell(number, t, event)
@@ -78,46 +85,46 @@ class Bus:
         """
         if not messages:
             return
-        first = self._events + 1
-        self._events += len(messages)
+        first = self.events + 1
+        self.events += len(messages)
         frame = messages[0].frame
         payload = len(frame.payload)
         if self._counters is not None:
             transmissions = len(messages) - wire_bytes.count(0)
             self._counters.sent(frame.sender, carries, len(messages), payload * transmissions, sum(wire_bytes))
         if self._on_sent:
-            for number, message, size in zip(range(first, self._events + 1), messages, wire_bytes, strict=True):
+            for number, message, size in zip(range(first, self.events + 1), messages, wire_bytes, strict=True):
                 where = (frame.sender, frame.round, message.peer, message.number)
                 self._tell(self._on_sent, number, now, MessageSent(*where, carries, payload if size else 0, size))
 
     def delivered(self, now: float, message: _Message) -> None:
         """Publish a `MessageDelivered`."""
-        self._events += 1
+        self.events += 1
         frame = message.frame
         if self._counters is not None:
             self._counters.delivered[frame.sender] += 1
         if self._on_delivered:
             event = MessageDelivered(message.peer, frame.round, frame.sender, message.number)
-            self._tell(self._on_delivered, self._events, now, event)
+            self._tell(self._on_delivered, self.events, now, event)
 
     def lost(self, now: float, message: _Message, reason: Literal["corrupted", "given-up"] | None = None) -> None:
         """Publish a `MessageLost`."""
-        self._events += 1
+        self.events += 1
         frame = message.frame
         if self._counters is not None:
             self._counters.lost(frame.sender, reason)
         if self._on_lost:
             event = MessageLost(frame.sender, frame.round, message.peer, message.number, reason)
-            self._tell(self._on_lost, self._events, now, event)
+            self._tell(self._on_lost, self.events, now, event)
 
     def used(self, now: float, agent: int, round: int, peers: Sequence[int], staleness: Sequence[int]) -> None:
         """Publish a `ValueUsed` for each of these neighbours."""
-        first = self._events + 1
-        self._events += len(peers)
+        first = self.events + 1
+        self.events += len(peers)
         if self._counters is not None:
             self._counters.used(agent, round, staleness)
         if self._on_used:
-            for number, peer, age in zip(range(first, self._events + 1), peers, staleness, strict=True):
+            for number, peer, age in zip(range(first, self.events + 1), peers, staleness, strict=True):
                 self._tell(self._on_used, number, now, ValueUsed(agent, round, peer, age))
 
     def _tell(self, listeners: Iterable[Subscriber], number: int, now: float, event: Event) -> None:
@@ -135,13 +142,69 @@ class Bus:
         return self._t
 
 
-def _listeners(kind: type[Event], subscribers: Iterable[Subscriber]) -> Iterable[Subscriber]:
-    return (each for each in subscribers if kind in getattr(each, "kinds", (kind,)))
+class Counters:
+    """How often what happened at which agent; a message and its fate count where it was sent.
 
+    Flat lists, because a run adds to them with every message.
+    """
 
-class _Counting(Protocol):
-    counters: Counters
+    def __init__(self) -> None:
+        self._of: dict[str, list[int]] = {name: [] for name in (*COUNTS, *_OTHERS)}
+        # What every message adds to, without a look-up.
+        self._messages, self.delivered, self._lost = (self._of[name] for name in ("messages", "delivered", "lost"))
+        self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
+        self._staleness, self._used = self._of["staleness_sum"], self._of["values_used"]
+        self.ages: dict[int, Counter[int]] = {}
+        """Of each round that somebody is in: how many of the values used were how many rounds old."""
 
+    def open(self, agents: int) -> None:
+        """Start from nothing with so many agents."""
+        for counts in self._of.values():
+            counts[:] = [0] * agents
 
-def _counts(subscriber: Any) -> TypeGuard[_Counting]:
-    return isinstance(getattr(subscriber, "counters", None), Counters)
+    def add(self, agent: int, name: str, amount: int = 1) -> None:
+        self._of[name][agent] += amount
+
+    def sent(self, agent: int, carries: str, messages: int, payload_bytes: int, wire_bytes: int) -> None:
+        """An agent sent so many messages of one kind, with so many bytes in all."""
+        self._messages[agent] += messages
+        self._payload_bytes[agent] += payload_bytes
+        self._wire_bytes[agent] += wire_bytes
+        if carries == "notice":
+            self.add(agent, "notices", messages)
+
+    def lost(self, agent: int, reason: str | None) -> None:
+        """A message of an agent was lost."""
+        self._lost[agent] += 1
+        if reason == "corrupted":
+            self.add(agent, "corrupted")
+
+    def used(self, agent: int, round: int, staleness: Sequence[int]) -> None:
+        """A round of an agent used values so many rounds old."""
+        total, number = sum(staleness), len(staleness)
+        self._used[agent] += number
+        ages = self.ages.get(round)
+        if ages is None:
+            ages = self.ages[round] = Counter()
+        if not total:
+            ages[0] += number
+            return
+        self._staleness[agent] += total
+        for age in staleness:
+            ages[age] += 1
+
+    def of(self, agent: int, name: str) -> int:
+        return self._of[name][agent]
+
+    def total(self, name: str) -> int:
+        return sum(self._of[name])
+
+    def most(self, name: str) -> int:
+        return max(self._of[name])
+
+    def communication(self) -> dict[str, int]:
+        """All counts of messages, with what is still on its way."""
+        counts = {name: self.total(name) for name in COUNTS}
+        met = counts["delivered"] + counts["lost"] + counts["overflowed"] + counts["unreachable"]
+        counts["in_flight"] = counts["messages"] - met
+        return {name: counts[name] for name in (*COUNTS[:8], "in_flight", *COUNTS[8:])}

@@ -29,10 +29,9 @@ from simnet.record.events import (
     RunStarted,
     sender,
 )
-from simnet.record.folder import find_log
 from simnet.record.formats import flat
+from simnet.record.lines import canonical_vector, unpack
 from simnet.record.log import Recorded, read
-from simnet.record.rounding import canonical_vector, unpack
 
 _FATES: dict[type[Event], str] = {
     MessageDelivered: "delivered",
@@ -86,7 +85,7 @@ def diff(a: Path, b: Path) -> Difference | None:
 def _named(path: Path) -> Iterator[Recorded]:
     """The events of a log. Its errors name the log, because there are two."""
     try:
-        yield from read(find_log(path))
+        yield from read(path)
     except LogError as error:
         raise LogError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 

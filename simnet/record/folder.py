@@ -19,9 +19,8 @@ from threadpoolctl import threadpool_info
 from simnet.errors import LogError
 from simnet.record.atomic import AtomicFolder, finish, interrupts_waiting, refusing
 from simnet.record.formats import csv_text, json_text
+from simnet.record.log import LOG
 from simnet.version import VERSION
-
-LOG = "events.jsonl.zst"
 
 _FAILURE = "the run cannot be stored"
 _PACKAGES = ("numpy", "scipy", "simpy", "networkx", "structlog", "msgspec", "pydantic", "zstandard", "dp-accounting")
@@ -136,16 +135,6 @@ def slug(name: str) -> str:
     """
     plain = unicodedata.normalize("NFKC", name).casefold()
     return re.sub(r"[\W_]+", "-", plain)[:60].strip("-") or "unnamed"
-
-
-def find_log(path: Path) -> Path:
-    """The event log of a run folder, or the log itself."""
-    path = Path(path)
-    if not path.is_dir():
-        return path
-    if not (path / LOG).is_file():
-        raise LogError(f"{path} is not a run folder: it holds no {LOG}")
-    return path / LOG
 
 
 def load_summary(folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Figures as text: CSV and JSON, which read back the same, and HTML for notebooks."""
+"""Figures and events as text: CSV and JSON, which read back the same, and HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
-Row = dict[str, Any]
-"""A row of a table: figures by the names of their columns."""
+from simnet.errors import SimnetError
+from simnet.record.events import EVENTS
+from simnet.record.lines import line
+from simnet.record.log import read
 
 _MOST = 200
 """Rows that a notebook shows."""
@@ -61,7 +64,8 @@ def table_html(title: str, rows: Sequence[Mapping[str, Any]]) -> str:
         return ""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in rows[0])
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values()) + "</tr>" for row in rows[:_MOST]
+        "<tr>" + "".join(f"<td>{escape(_shown(value))}</td>" for value in row.values()) + "</tr>"
+        for row in rows[:_MOST]
     )
     more = f"<p>… and {len(rows) - _MOST:,} more</p>" if len(rows) > _MOST else ""
     return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
@@ -73,9 +77,36 @@ def summary_html(summary: Mapping[str, Any]) -> str:
     return table_html(f"{summary['scenario']}: {summary['algorithm']}, seed {summary['seed']}", rows)
 
 
-def _cell(value: Any) -> str:
+def _shown(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def export_jsonl(path: Path, handle: TextIO) -> None:
+    """All events as the log holds them, one line of JSON per event.
+
+    The seal stands at the end of a log. So an altered log raises `LogError` only there, after its lines are out.
+    """
+    for seq, t, event in read(path):
+        handle.write(line(seq, t, event).decode() + "\n")
+
+
+def export_csv(path: Path, kind: str, handle: TextIO) -> None:
+    """All events of one kind: `seq`, `t` and the kind's own fields. What is missing is empty, lists are JSON."""
+    if kind not in EVENTS:
+        raise SimnetError(f"{kind!r} is not a kind of event: choose one of {', '.join(EVENTS)}")
+    wanted = EVENTS[kind]
+    writer = csv.writer(handle, lineterminator="\n")
+    writer.writerow(("seq", "t", *wanted.__struct_fields__))
+    for seq, t, event in read(path):
+        if type(event) is wanted:
+            writer.writerow((seq, t, *(_cell(getattr(event, name)) for name in wanted.__struct_fields__)))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict, tuple)) else value

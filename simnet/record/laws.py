@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -25,7 +25,6 @@ from simnet.record import events
 from simnet.record.thinning import Thinning
 
 _SHOWN = 20
-_ALIGNED = ("ideal", "barrier")
 _IN_ROUND = frozenset(
     {
         events.SolveFinished,
@@ -92,7 +91,7 @@ class _Link:
 class _State:
     """What all groups of laws share: the agents, and the links by (receiver, sender)."""
 
-    def __init__(self, start: events.RunStarted, complain: Callable[[str], None]) -> None:
+    def __init__(self, start: events.RunStarted, aligned: Collection[str], complain: Callable[[str], None]) -> None:
         self.complain = complain
         self.agents = {agent: _Agent() for agent in range(len(start.rows))}
         ends = [end for a, b in start.edges for end in ((a, b), (b, a))]
@@ -106,7 +105,7 @@ class _State:
         if len(self.links) < len(ends):
             complain("a link is listed twice")
         self.thinning = Thinning.of(start.scenario)
-        self.aligned = _found(start.scenario, "network", "pacing", "kind") in _ALIGNED
+        self.aligned = _found(start.scenario, "network", "pacing", "kind") in aligned
         self.one_way = _found(start.scenario, "algorithm", "hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
 
@@ -379,9 +378,13 @@ _GROUPS = (Rounds, Messages, Evaluations)
 
 
 class Laws:
-    """A subscriber that notes every violation, in words."""
+    """A subscriber that notes every violation, in words.
 
-    def __init__(self) -> None:
+    `aligned` are the kinds of pacing under which values of later rounds wait until the agent gets there.
+    """
+
+    def __init__(self, aligned: Collection[str]) -> None:
+        self._aligned = aligned
         self._state: _State | None = None
         self._handlers: dict[type[events.Event], list[Callable[[float, Any], None]]] = {}
         self._seq, self._t = 0, 0.0
@@ -408,7 +411,7 @@ class Laws:
         if not isinstance(event, events.RunStarted):
             self._complain(f"{event.kind} comes before run.started")
             return
-        self._state = state = _State(event, self._complain)
+        self._state = state = _State(event, self._aligned, self._complain)
         for group in _GROUPS:
             # Of a thinned log only those groups can be checked of which it holds all events.
             if state.thinning is not None and not state.thinning.kinds >= group.handlers.keys():

@@ -17,8 +17,10 @@ from simnet.parts.part import Section
 from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network, network_of
 from simnet.privacy.mechanisms import HUB
 from simnet.record import events
-from simnet.record.counters import COUNTS, Counters
-from simnet.record.formats import Row
+from simnet.record.bus import COUNTS, Counters
+
+Row = dict[str, Any]
+"""A row of a table: figures by the names of their columns."""
 
 
 class Prices(Section):

@@ -1,19 +1,32 @@
-"""Is a log what it says it is? Schema, order, seal, the laws of every run, and the ε of its charges are checked."""
+"""Is a run folder what it says it is?
+
+`verify` checks the log: schema, order, seal, the laws of every run, and the ε of its charges. `replay` recomputes all
+figures from the log alone and compares them with those in the folder.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
-from simnet.errors import BudgetError, LogError
+from simnet.errors import BudgetError, LogError, SimnetError
 from simnet.privacy.ledger import Account
-from simnet.record.events import PrivacySpent, RunFinished, RunStarted
-from simnet.record.folder import find_log, load_summary
+from simnet.record.events import Event, PrivacySpent, RunFinished, RunStarted
+from simnet.record.folder import load_summary
+from simnet.record.formats import csv_text, flat, json_text
 from simnet.record.laws import Laws
-from simnet.record.log import read
-from simnet.record.metrics import PrivacyMeter
-from simnet.record.thinning import Thinning
+from simnet.record.log import find_log, read
+from simnet.record.metrics import Metrics, PrivacyMeter
+from simnet.record.thinning import Thinning, refuse_thinned
+
+_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -29,21 +42,17 @@ class Report:
     notes: tuple[str, ...] = ()
     """what could not be checked, and why"""
 
-    @property
-    def ok(self) -> bool:
-        return not self.findings
 
-
-def verify(path: Path) -> Report:
-    """Check a run folder or a log. A log that cannot be read to its end is a finding, not an error.
+def verify(path: Path, aligned: Collection[str]) -> Report:
+    """Check a run folder or a log; `aligned` is as in `Laws`. A log that cannot be read to its end is a finding.
 
     The log of a run folder must also be the one that its summary.json speaks of, and spend the ε that stands there.
     """
-    laws, thinning = Laws(), None
+    laws, thinning = Laws(aligned), None
     count, digest, private, meter = 0, "", False, None
     findings = []
     try:
-        for seq, t, event in read(find_log(path)):
+        for seq, t, event in read(path):
             laws(seq, t, event)
             count = seq
             if isinstance(event, RunStarted):
@@ -93,3 +102,86 @@ def same(stated: object, found: object) -> bool:
     if isinstance(stated, (int, float)) and isinstance(found, (int, float)):
         return math.isclose(stated, found, rel_tol=1e-9) or (math.isnan(stated) and math.isnan(found))
     return bool(stated == found)
+
+
+def replay(path: Path) -> Report:
+    """Compare summary.json, rounds.csv and agents.csv with what the log gives; only `time.wall` is left out."""
+    log = find_log(path)
+    metrics = Metrics()
+    count, digest, private = 0, "", False
+    for seq, t, event in read(log):
+        _feed(metrics, seq, t, event)
+        count = seq
+        if isinstance(event, RunStarted):
+            private = event.private
+            refuse_thinned(event)
+        elif isinstance(event, RunFinished):
+            digest = event.digest
+    try:
+        summary = metrics.summary(digest, None)
+    except (LookupError, TypeError, ValueError) as error:
+        raise LogError(f"the log gives no summary: its scenario lacks something ({error!r})") from None
+    findings = [
+        *_figure_findings(log.parent, summary),
+        *_table_findings(log.parent / "rounds.csv", csv_text(metrics.rounds)),
+        *_table_findings(log.parent / "agents.csv", csv_text(metrics.agents)),
+    ]
+    more = [f"and {len(findings) - _SHOWN} more"] if len(findings) > _SHOWN else []
+    return Report(count, digest, private, (*findings[:_SHOWN], *more))
+
+
+def _feed(metrics: Metrics, seq: int, t: float, event: Event) -> None:
+    try:
+        metrics(seq, t, event)
+    except (LookupError, TypeError, SimnetError) as error:
+        raise LogError(f"event {seq}, {event.kind}: no figures can be computed from it ({error!r})") from None
+
+
+def _figure_findings(folder: Path, summary: dict[str, Any]) -> Iterator[str]:
+    try:
+        stored = flat(load_summary(folder))
+    except LogError as error:
+        yield str(error)
+        return
+    computed = flat(json.loads(json_text(summary)))
+    for name in {**computed, **stored}:
+        told, found = stored.get(name), computed.get(name)
+        if name != "time.wall" and not same(told, found):
+            yield f"summary.json: {name} is {_shown(told)}, the log gives {_shown(found)}"
+
+
+def _table_findings(path: Path, computed: str) -> Iterator[str]:
+    try:
+        stored = _table(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        yield f"{path}: {error.strerror}"
+        return
+    except (ValueError, csv.Error):
+        yield f"{path} is not a table"
+        return
+    expected = _table(computed)
+    if stored[:1] != expected[:1]:
+        yield f"{path.name}: the columns are not those that the log gives"
+        return
+    if len(stored) != len(expected):
+        yield f"{path.name}: there are {len(stored) - 1} rows, the log gives {len(expected) - 1}"
+    for told, found in zip(stored[1:], expected[1:], strict=False):
+        for column, a, b in zip_longest(expected[0], told, found):
+            if not same(_number(a), _number(b)):
+                row = f"{expected[0][0]} {found[0]}"
+                yield f"{path.name}, {row}: {column} is {_shown(a)}, the log gives {_shown(b)}"
+
+
+def _table(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def _number(cell: str | None) -> float | str | None:
+    try:
+        return float(cell) if cell else cell
+    except ValueError:
+        return cell
+
+
+def _shown(value: Any) -> str:
+    return "missing" if value is None or value == "" else str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from simnet.record.atomic import refusing, write_file
-from simnet.record.folder import find_log
+from simnet.record.log import find_log
 from simnet.study import PLAN
 
 

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simnet.agent.pacing import ALIGNED
 from simnet.errors import LogError, SimnetError
 from simnet.privacy.mechanisms import mechanism
 from simnet.record import events
 from simnet.record.events import FATES
-from simnet.record.folder import find_log, load_summary
-from simnet.record.formats import Row
+from simnet.record.folder import load_summary
 from simnet.record.laws import Laws
-from simnet.record.log import read
-from simnet.record.metrics import Metrics, PrivacyMeter
+from simnet.record.log import find_log, read
+from simnet.record.metrics import Metrics, PrivacyMeter, Row
 from simnet.record.thinning import refuse_thinned
 from simnet.report.playback import Playback
 
@@ -61,7 +61,7 @@ class RunFacts:
 def read_run(path: Path) -> RunFacts:
     """The facts of a run folder or of an event log. LogError, in one sentence, unless the log is whole and lawful."""
     log = find_log(path)
-    laws, metrics = Laws(), Metrics()
+    laws, metrics = Laws(ALIGNED), Metrics()
     links, flow, charges, playback = LinkCounts(), MessageFlow(), Charges(), Playback()
     for seq, t, event in read(log):
         laws(seq, t, event)

@@ -12,7 +12,7 @@ import numpy as np
 import tomli_w
 
 from simnet.record.folder import slug
-from simnet.record.formats import Row
+from simnet.record.metrics import Row
 from simnet.report.page import asset, bytes_of, cards, colours, columns, count, facts, figure, page, percent, seconds
 from simnet.report.run_facts import RunFacts
 

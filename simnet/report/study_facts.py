@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simnet.record.formats import Row
+from simnet.record.metrics import Row
 from simnet.study.results import StudyResult
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from string import Template
 from typing import Any
 
 from simnet.record.folder import slug
-from simnet.record.formats import Row
+from simnet.record.metrics import Row
 from simnet.report.page import COLOURS, ON_DARK, asset, bytes_of, cards, count, page, percent
 from simnet.report.study_facts import FIGURES, StudyFacts
 from simnet.study.results import labels

@@ -38,7 +38,7 @@ from simnet.network.frame import Frame, Kind
 from simnet.network.link import Link, Passage
 from simnet.record import events
 from simnet.record.bus import Bus
-from simnet.record.rounding import sig
+from simnet.record.lines import sig
 from simnet.sim.environment import Environment
 from simnet.sim.memory import HugePages, gc_paused
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, SOLVING, Meeting, Message, Signal

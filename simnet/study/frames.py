@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from simnet.record.formats import Row
+from simnet.record.metrics import Row
 
 RUNS = {
     "key": pl.String,

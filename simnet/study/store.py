@@ -22,7 +22,8 @@ import msgspec
 
 from simnet.errors import SimnetError
 from simnet.record.atomic import refusing, sweep, write_file
-from simnet.record.formats import Row, json_text
+from simnet.record.formats import json_text
+from simnet.record.metrics import Row
 from simnet.study import PLAN
 from simnet.study.pool import Record
 from simnet.study.runs import PlannedRun

@@ -15,7 +15,7 @@ from simnet.methods.pp_admm import PpAdmmPeer
 from simnet.privacy.noise import gaussian
 from simnet.privacy.sparse_vector import SvtPlan
 from simnet.record.events import ReleaseMade
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 from simnet.streams import Streams
 from tests.worlds import audited_world
 

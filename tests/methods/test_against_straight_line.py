@@ -10,7 +10,7 @@ from simnet import Scenario, run
 from simnet.build import calibrate, deal_data, draw_graph
 from simnet.methods.method import AgentSize
 from simnet.record.events import ReleaseMade
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 from simnet.streams import Streams
 from tests.methods import straight_line
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from simnet import Scenario, run
+from simnet.agent.pacing import ALIGNED
 from simnet.build import build
 from simnet.errors import ScenarioError
 from simnet.learning.feature_graph import fused
 from simnet.record.events import BroadcastSkipped, PrivacySpent, ReleaseMade, ReportsGathered
 from simnet.record.laws import Laws
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 from simnet.streams import Streams
 from tests.methods import straight_line
 
@@ -110,7 +111,7 @@ def test_acceleration_is_ahead_at_first():
 def test_every_pacing_keeps_the_laws(pacing, hub, loss):
     link = {"latency": "10 ms", "bandwidth": "1 Mbit/s", "loss": loss}
     chosen = scenario("dp-acc-admm", **{"algorithm.hub": hub, "network.pacing": pacing, "network.link": link})
-    result, laws = run(chosen), Laws()
+    result, laws = run(chosen), Laws(ALIGNED)
     for seq, t, event in result.events:
         laws(seq, t, event)
     assert laws.finish() == []

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from simnet import Scenario, run
+from simnet.agent.pacing import ALIGNED
 from simnet.build import build
 from simnet.errors import ScenarioError
 from simnet.record.events import PrivacySpent, ReleaseMade, ReportsGathered, RoundStarted
 from simnet.record.laws import Laws
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 from simnet.streams import Streams
 from tests.methods import straight_line
 
@@ -89,7 +90,7 @@ def test_every_user_sends_one_report_over_its_own_line_and_all_are_counted():
     fields = {"latency": "50 ms", "bandwidth": "1 Mbit/s", "loss": 0.2}
     chosen = scenario(**{f"network.access.{name}": value for name, value in fields.items()})
     result = run(chosen)
-    laws, reports, began = Laws(), [], math.inf
+    laws, reports, began = Laws(ALIGNED), [], math.inf
     for seq, t, event in result.events:
         laws(seq, t, event)
         if isinstance(event, ReportsGathered):

@@ -15,7 +15,7 @@ from simnet.methods.method import AgentSize
 from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import account
 from simnet.record.events import PrivacySpent, ReleaseMade, SolveFinished
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 from simnet.streams import Streams
 from tests.methods import straight_line
 

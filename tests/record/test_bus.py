@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from simnet.record import events as ev
-from simnet.record.bus import Bus
-from simnet.record.counters import Counters
+from simnet.record.bus import Bus, Counters
 from simnet.record.log import read
 from simnet.record.metrics import Metrics
 from tests.record.stories import start, write

@@ -7,7 +7,7 @@ import pytest
 from simnet.errors import LogError
 from simnet.record import events as ev
 from simnet.record.diff import diff
-from simnet.record.rounding import pack
+from simnet.record.lines import pack
 from tests.record.stories import Story, forge, lawful, lines, scenario, start, write
 
 BEGIN = start(3, [(0, 1), (0, 2)])

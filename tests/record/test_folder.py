@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from simnet.errors import LogError, SimnetError
-from simnet.record.folder import RunFolder, environment, find_log, load_summary, slug
-from simnet.record.log import LogWriter, read
+from simnet.record.folder import RunFolder, environment, load_summary, slug
+from simnet.record.log import LogWriter, find_log, read
 from simnet.version import VERSION
 from tests.record.stories import lawful, store, write
 
@@ -210,7 +210,7 @@ def test_a_log_is_found_by_its_folder_or_by_itself(tmp_path):
     path = store(lawful(), tmp_path)
     log = path / "events.jsonl.zst"
     assert find_log(path) == find_log(log) == log
-    assert next(read(find_log(path)))[2].kind == "run.started"
+    assert next(read(path))[2].kind == "run.started"
     with pytest.raises(LogError, match=r"is not a run folder: it holds no events\.jsonl\.zst"):
         find_log(tmp_path)
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simnet.agent.pacing import ALIGNED
 from simnet.record import events as ev
 from simnet.record.laws import Laws
 from tests.record.stories import Story, lawful, start
@@ -24,7 +25,7 @@ STORIES = st.fixed_dictionaries(
 
 
 def judge(story: Story) -> list[str]:
-    laws = Laws()
+    laws = Laws(ALIGNED)
     for seq, (t, event) in enumerate(story, start=1):
         laws(seq, t, event)
     return laws.finish()
@@ -312,7 +313,7 @@ def test_a_long_list_of_violations_is_cut():
 
 def test_memory_does_not_grow_with_the_run():
     def kept(rounds: int) -> int:
-        laws = Laws()
+        laws = Laws(ALIGNED)
         happened = [(seq, *each) for seq, each in enumerate(lawful(agents=4, rounds=rounds), start=1)]
         tracemalloc.start()
         for each in happened:

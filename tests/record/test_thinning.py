@@ -1,13 +1,13 @@
 import pytest
 
 from simnet import Scenario, run
+from simnet.agent.pacing import ALIGNED
 from simnet.errors import LogError, ScenarioError
 from simnet.record import events as ev
 from simnet.record.laws import Laws
 from simnet.record.log import read
-from simnet.record.replay import replay
 from simnet.record.thinning import Log, Thinning
-from simnet.record.verify import verify
+from simnet.record.verify import replay, verify
 from tests.record.stories import forge, lines, scenario
 
 WORLD = {
@@ -61,8 +61,8 @@ def test_a_thinned_log_holds_exactly_what_it_says_under_the_numbers_of_the_whole
 @pytest.mark.parametrize("log", THINNINGS.values(), ids=THINNINGS)
 def test_what_can_be_checked_of_a_thinned_log_is_and_the_rest_is_named(log, tmp_path):
     result = run(Scenario.of(WORLD | {"log": log}), tmp_path)
-    report = verify(result.folder)
-    assert report.ok, report.findings
+    report = verify(result.folder, ALIGNED)
+    assert not report.findings
     assert report.notes[0].startswith("the log is thinned: it holds ")
     assert ("the laws of rounds" in report.notes[0]) == ("kinds" in log)
     assert ("ε" in report.notes[0].split("not checked")[1]) == ("sample" in log)
@@ -72,7 +72,7 @@ def test_what_can_be_checked_of_a_thinned_log_is_and_the_rest_is_named(log, tmp_
 
 def test_a_sampled_agent_is_still_held_to_the_laws():
     result = thinned({"sample": 0.4})
-    laws = Laws()
+    laws = Laws(ALIGNED)
     kept = [entry for entry in result.events if not isinstance(entry[2], ev.BroadcastSent)]
     for entry in kept:
         laws(*entry)
@@ -83,7 +83,7 @@ def test_a_sampled_agent_is_still_held_to_the_laws():
 def test_an_event_that_should_have_been_left_out_is_noticed():
     first = ev.RunStarted(ev.SCHEMA, "", False, scenario(log={"kinds": ["round"]}), [(0, 1)], [10, 10], 2)
     story = [(0.0, first), (0.1, ev.DualUpdated(0, 1)), (1.0, ev.RunFinished([0, 0], "", ""))]
-    laws = Laws()
+    laws = Laws(ALIGNED)
     for seq, (t, event) in enumerate(story, 1):
         laws(seq, t, event)
     assert "leaves such events out" in laws.finish()[0]

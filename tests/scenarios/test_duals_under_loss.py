@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from simnet import Scenario, run
 from simnet.build import deal_data
 from simnet.record.events import ReleaseMade
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 
 TICKS = {"network.pacing": {"kind": "deadline", "period": 1.0}, "compute.time": 0.1}
 

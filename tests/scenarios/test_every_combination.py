@@ -7,6 +7,7 @@ import math
 import pytest
 
 from simnet import Scenario, run
+from simnet.agent.pacing import ALIGNED
 from simnet.errors import ScenarioError
 from simnet.methods import METHODS
 from simnet.network.model import PRESETS
@@ -65,7 +66,7 @@ def test_a_method_works_over_every_kind_of_link(method):
 
 def works(chosen: Scenario) -> None:
     """Every law holds, the models are finite, and nobody spends more than was asked for."""
-    result, laws = run(chosen), Laws()
+    result, laws = run(chosen), Laws(ALIGNED)
     for seq, t, event in result.events:
         laws(seq, t, event)
     told = f"{chosen.algorithm} over {chosen.network}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from simnet import Result, Scenario, run
+from simnet.agent.pacing import ALIGNED
 from simnet.record.laws import Laws
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "networks"
@@ -23,7 +24,7 @@ def result(name: str) -> Result:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_scenario_says_what_it_shows_and_keeps_the_laws(name):
     assert (FOLDER / f"{name}.toml").read_text(encoding="utf-8").startswith("# ")
-    laws = Laws()
+    laws = Laws(ALIGNED)
     for entry in result(name).events:
         laws(*entry)
     assert laws.finish() == []

@@ -13,7 +13,7 @@ import pytest
 
 from simnet import Scenario, run
 from simnet.record.events import MessageLost, ReleaseMade, ValueUsed
-from simnet.record.rounding import unpack
+from simnet.record.lines import unpack
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

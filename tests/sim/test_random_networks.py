@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from simnet import Scenario, run
+from simnet.agent.pacing import ALIGNED
 from simnet.record.laws import Laws
 from tests.sim.reference_engine import reference_digest
 
@@ -160,7 +161,7 @@ HARDLY_EVER_UP = Scenario.of(
 @settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_no_network_breaks_a_law_hangs_a_run_or_leaves_the_specification(scenario: Scenario):
     result = run(scenario)
-    laws = Laws()
+    laws = Laws(ALIGNED)
     for entry in result.events:
         laws(*entry)
     assert laws.finish() == []

@@ -1,11 +1,12 @@
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simnet.record.rounding import canonical_vector, pack, sig, unpack
+from simnet.record.lines import LINES, canonical_vector, encode_lines, line, pack, sig, stamp, unpack
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -50,3 +51,16 @@ def test_vectors_that_say_different_things_have_different_canonical_forms():
     vectors = ([], [0.0], [0.0, 0.0], [np.nan], [np.inf], [1.0], [10.0], [1.0, 0.0], [-1.0])
     forms = [canonical_vector(pack(np.array(vector))) for vector in vectors]
     assert len(set(forms)) == len(forms)
+
+
+@given(st.floats(0, 1e7) | st.floats(0, 1e-3) | st.floats(0, 100).map(lambda x: round(x, 3)) | st.integers(0, 10**7))
+def test_a_time_is_written_as_the_float_that_it_is_to_the_nanosecond(now):
+    assert bytes(stamp(now)).decode() == repr(round(float(now), 9)) == bytes(stamp(round(now, 9))).decode()
+
+
+@given(st.data())
+def test_lines_that_are_written_together_are_those_that_would_be_written_alone(data):
+    kind = data.draw(st.sampled_from(sorted(LINES, key=lambda kind: kind.kind)))
+    event = data.draw(st.from_type(kind))
+    together = encode_lines([LINES[kind](7, stamp(0.25), kind.kind, *msgspec.structs.astuple(event))] * 2)
+    assert together == 2 * (line(7, 0.25, event) + b"\n")
