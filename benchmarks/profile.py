@@ -33,7 +33,6 @@ PARTS = {
     "sim/": "engine: loop, send, deliver",
     "network/frame": "frames and codecs",
     "network/codec": "frames and codecs",
-    "network/payload": "frames and codecs",
     "network/": "links: delay, loss, queue",
     "record/log": "log",
     "record/lines": "log",

@@ -23,8 +23,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.report import publish
 from simnet.learning.adult import adult
 from simnet.learning.dataset import scale
-from simnet.learning.losses import LOGISTIC
-from simnet.learning.objective import LocalObjective, Subproblem
+from simnet.learning.objective import LOGISTIC, LocalObjective, Subproblem
 from simnet.learning.solver import Solver
 from simnet.streams import Streams
 from simnet.vectors import Vector

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import networkx as nx
 import numpy as np
 
-from simnet.agent.compute import WorkTime
 from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.pacing import WorkTime
 from simnet.agent.row_reports import Reporting, Reports, from_users, upload
 from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.dataset import Dataset
@@ -21,9 +21,9 @@ from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.objective import LocalObjective
 from simnet.methods.method import AgentSize, Calibration
+from simnet.network.frame import Writer
 from simnet.network.link import Link, connect
 from simnet.network.model import Ends, LinkModel, link_models
-from simnet.network.payload import Writer
 from simnet.privacy.mechanisms import HUB
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from threadpoolctl import threadpool_limits
 
-from simnet.agent.hub import program_of
 from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.program import PROGRAMS
 from simnet.agent.row_reports import after_reports
 from simnet.build import World, build, build_engine, build_port
 from simnet.diagnostics import tell
@@ -162,7 +162,7 @@ def assemble(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> Vir
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
         port = build_port(scenario, engine, agent, neighbourhood, compute.for_agent(streams, agent))
         ledger = built.calibration.ledger(scenario.privacy.delta)
-        program = program_of(peer)(
+        program = PROGRAMS[peer.role](
             peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private
         )
         plan = built.calibration.plans[agent]

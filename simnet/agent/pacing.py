@@ -1,10 +1,10 @@
-"""[network.pacing]: when a round ends, the rules by which agents keep pace."""
+"""An agent's time: how long its local work takes ([compute]), and when its round ends ([network.pacing])."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice, repeat
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -13,12 +13,37 @@ from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import Port, never
 from simnet.network.draws import one_by_one, uniform
-from simnet.parts.fields import Number, PositiveSeconds, PositiveShare, Seconds, Switch, Whole
-from simnet.parts.part import OneOf, Part, bare_word, table
+from simnet.network.latency import NO_TIME, AnyDuration
+from simnet.parts.fields import Finder, Number, PositiveSeconds, PositiveShare, Seconds, Switch, Whole
+from simnet.parts.part import OneOf, Part, Section, bare_word, table
 from simnet.record.events import RoundTimeout
 from simnet.streams import Streams
 
 Skew = Annotated[float, BeforeValidator(Number("a share of at least 0 and below 1", 0, 1, open_high=True))]
+
+
+WorkTime = Callable[[int], float]
+"""How long one round's work takes, from the number of gradients that it needed."""
+
+
+class Compute(Section):
+    """How long local work takes."""
+
+    time: AnyDuration = Field(NO_TIME, description="time of one round's local work")
+    per_gradient: Seconds = Field(0.0, description="and this for each gradient that the solver evaluates")
+
+    def read(self, find: Finder) -> Self:
+        """The same with the file that it names in memory."""
+        return self.model_copy(update={"time": self.time.read(find)})
+
+    def for_agent(self, streams: Streams, agent: int) -> WorkTime:
+        """The times of one agent, by its own stream."""
+        time, each = self.time, self.per_gradient
+        value = time.constant
+        if value is not None:
+            return (lambda gradients: value + each * gradients) if each else (lambda gradients: value)
+        rng = streams.generator("compute", agent)
+        return lambda gradients: float(time.draw(rng, 1)[0]) + each * gradients
 
 
 class Pacing(Part):

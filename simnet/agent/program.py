@@ -1,16 +1,24 @@
-"""The agent program: one coroutine, the same under virtual and under real time.
+"""The agent programs: coroutines, the same under virtual and under real time.
 
-It reads like the papers' pseudocode, and everything that it does to the outside goes through its port.
+They read like the papers' pseudocode, and everything that they do to the outside goes through their port. `run_agent`
+is the program of nearly all agents. Two others are for a star whose hub computes with what its leaves send: in a round
+the leaves speak first, then the hub.
+
+    leaf:  gradient at the known model → hub; wait for the new model
+    hub:   wait for the gradients; step; new model → leaves
+
+Under ideal pacing both sides meet twice per round, once after each has spoken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import Pacing
 from simnet.agent.port import Port
-from simnet.methods.peer import Peer, Proposal, mortal
+from simnet.methods.peer import Hub, Peer, Proposal, mortal
 from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
 from simnet.record.lines import pack, sig
@@ -113,3 +121,75 @@ def release(
     port.emit(events.BroadcastSent(me, t, len(payload)))
     port.broadcast(t, payload)
     return sent
+
+
+async def run_hub(
+    peer: Hub,
+    port: Port,
+    pacing: Pacing,
+    neighbourhood: Neighbourhood,
+    ledger: Ledger,
+    rounds: int,
+    *,
+    private: bool,
+    first: int = 1,
+) -> None:
+    """Run a hub from its `first` round to the last of `rounds`; it waits for its leaves only if it needs them."""
+    me = port.agent
+    for t in range(first, rounds + 1):
+        port.emit(events.RoundStarted(me, t))
+        neighbourhood.enter(t)
+        if peer.waits:
+            await pacing.settle(t, port, neighbourhood)
+            known = neighbourhood.read()
+            port.used(t, known)
+            peer.gather(known)
+        proposal = await port.propose(peer, t)
+        await port.compute(proposal.gradients)
+        port.emit(events.SolveFinished(me, t, proposal.gradients, 0.0 if private else None))
+        sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
+        if sent is None and pacing.announces:
+            port.notify(t)
+        peer.absorb(t, sent, ())
+        if not peer.waits:
+            await pacing.settle(t, port, neighbourhood)
+        elif pacing.meets:
+            await port.rendezvous()
+        port.emit(events.DualUpdated(me, t))
+        port.finished(t, peer)
+
+
+async def run_leaf(
+    peer: Peer,
+    port: Port,
+    pacing: Pacing,
+    neighbourhood: Neighbourhood,
+    ledger: Ledger,
+    rounds: int,
+    *,
+    private: bool,
+    first: int = 1,
+) -> None:
+    """Run a leaf whose hub waits for it from its `first` round to the last of `rounds`."""
+    me = port.agent
+    for t in range(first, rounds + 1):
+        port.emit(events.RoundStarted(me, t))
+        proposal = await port.propose(peer, t)
+        await port.compute(proposal.gradients)
+        port.emit(events.SolveFinished(me, t, proposal.gradients, 0.0 if private else None))
+        sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
+        if sent is None and pacing.announces:
+            port.notify(t)
+        neighbourhood.enter(t)
+        if pacing.meets:
+            await port.rendezvous()
+        await pacing.settle(t, port, neighbourhood)
+        known = neighbourhood.read()
+        port.used(t, known)
+        peer.absorb(t, sent, known)
+        port.emit(events.DualUpdated(me, t))
+        port.finished(t, peer)
+
+
+PROGRAMS: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"agent": run_agent, "leaf": run_leaf, "hub": run_hub}
+"""By the role of a peer."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from simnet.audit.section import Audit
-from simnet.methods.evidence import Promise
+from simnet.methods.method import Promise
 from simnet.privacy import zcdp
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.mechanisms import mechanism

@@ -13,7 +13,7 @@ import tomli_w
 from simnet.audit.bounds import Bound
 from simnet.audit.section import Audit
 from simnet.audit.trials import Trials
-from simnet.methods.evidence import Promise
+from simnet.methods.method import Promise
 from simnet.record.atomic import AtomicFolder, refusing
 from simnet.record.folder import slug
 from simnet.record.formats import csv_text, json_text

@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.learning.inverse_hessian import NEAR, FullBfgs, update
-from simnet.learning.losses import Loss
-from simnet.learning.objective import BatchKey, LocalObjective, Measurement, Stack
+from simnet.learning.objective import BatchKey, LocalObjective, Loss, Measurement, Stack
 from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, Solution
 from simnet.vectors import Vector
 

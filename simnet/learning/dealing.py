@@ -15,12 +15,12 @@ import numpy.typing as npt
 from simnet.errors import DataError, ScenarioError
 from simnet.learning.dataset import Dataset, Matrix, scale, split
 from simnet.learning.objective import LocalObjective
-from simnet.learning.sources import Find
 from simnet.streams import Streams
 from simnet.vectors import Vector
 
 if TYPE_CHECKING:
-    from simnet.learning.data_section import Data
+    from simnet.learning.sources import Data
+    from simnet.parts.fields import Finder
 
 
 Indices = npt.NDArray[np.intp]
@@ -136,7 +136,7 @@ class PartsOfObjectives(Sequence[Dataset]):
         return self._objectives[place].dataset(self._name)
 
 
-def deal(data: Data, seed: int, find: Find, agents: int, public_share: float | None = None) -> DealtData:
+def deal(data: Data, seed: int, find: Finder, agents: int, public_share: float | None = None) -> DealtData:
     """Load or generate the rows, split off the test set and a public share of it, and deal the rest to the agents."""
     own = Streams(seed if data.seed is None else data.seed)
     train, test = _train_and_test(data, own, find)
@@ -150,7 +150,7 @@ def deal(data: Data, seed: int, find: Find, agents: int, public_share: float | N
     return DealtData([train.take(rows) for rows in parts], test, public)
 
 
-def _train_and_test(data: Data, streams: Streams, find: Find) -> tuple[Dataset, Dataset]:
+def _train_and_test(data: Data, streams: Streams, find: Finder) -> tuple[Dataset, Dataset]:
     whole, test = data.origin.read(data, find, streams.generator("data"))
     try:
         if test is not None and "train" not in data.model_fields_set:

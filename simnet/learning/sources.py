@@ -1,4 +1,4 @@
-"""Where rows come from: one table of all that `source` in [data] can name, and the generators of random rows.
+"""[data]: what is learned from. One table of all that `source` can name, and the generators of random rows.
 
 Generated are a noisy linear problem, and Breiman's twonorm, ringnorm and waveform: L. Breiman, Bias, Variance, and
 Arcing Classifiers, Technical Report 460, Statistics Department, University of California, Berkeley, 1996. Which class
@@ -12,21 +12,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BeforeValidator, Field, model_validator
 
 from simnet.errors import DataError, ScenarioError
 from simnet.learning import data_files
 from simnet.learning.adult import adult
 from simnet.learning.dataset import Dataset
+from simnet.learning.dealing import PARTITIONS
+from simnet.parts.fields import Column, Count, Finder, Label, Name, NonNegative, Number, Positive, Switch, Whole
+from simnet.parts.part import Section, WordOf
 
-if TYPE_CHECKING:
-    from simnet.learning.data_section import Data
-
-Find = Callable[[str], Path]
-"""Finds a file that a scenario names."""
 Rows = tuple[Dataset, Dataset | None]
 """All rows; and the test rows where they come from a file of their own."""
 
@@ -97,11 +96,11 @@ def _need_rows(name: str, rows: int) -> None:
         raise DataError(f"{name}: {rows} rows must be at least 1")
 
 
-def _from_package(data: Data, find: Find, rng: np.random.Generator) -> Rows:
+def _from_package(data: Data, find: Finder, rng: np.random.Generator) -> Rows:
     return adult(), None
 
 
-def _synthetic(data: Data, find: Find, rng: np.random.Generator) -> Rows:
+def _synthetic(data: Data, find: Finder, rng: np.random.Generator) -> Rows:
     noise = _LABEL_NOISE if data.label_noise is None else data.label_noise
     return synthetic(data.rows or _ROWS, data.features or _FEATURES, noise, rng), None
 
@@ -110,7 +109,7 @@ def _generated(draw: Callable[[int, np.random.Generator], Dataset]) -> RowSource
     return RowSource("generated", lambda data, find, rng: (draw(data.rows or _ROWS, rng), None), ("rows",))
 
 
-def _from_file(data: Data, find: Find, rng: np.random.Generator) -> Rows:
+def _from_file(data: Data, find: Finder, rng: np.random.Generator) -> Rows:
     path, *beside = _files(data, find)
     try:
         whole = data_files.read(path, label=data.label, positive=data.positive)
@@ -121,7 +120,7 @@ def _from_file(data: Data, find: Find, rng: np.random.Generator) -> Rows:
         raise ScenarioError(f"data.source = {data.source!r}: {error}") from None
 
 
-def _files(data: Data, find: Find) -> list[Path]:
+def _files(data: Data, find: Finder) -> list[Path]:
     """The file of a well-known name or at a path, and the test file beside it if there is one."""
     try:
         path = data_files.named(data.source) or data_files.locate(str(find(data.source)))
@@ -131,7 +130,7 @@ def _files(data: Data, find: Find) -> list[Path]:
     return [path] if beside is None else [path, beside]
 
 
-def _no_files(data: Data, find: Find) -> list[Path]:
+def _no_files(data: Data, find: Finder) -> list[Path]:
     return []
 
 
@@ -141,10 +140,10 @@ class RowSource:
 
     line: str
     """What `simnet list` says of it."""
-    read: Callable[[Data, Find, np.random.Generator], Rows]
+    read: Callable[[Data, Finder, np.random.Generator], Rows]
     fields: tuple[str, ...] = ()
     """The fields of [data] that it takes and that not every source takes."""
-    files: Callable[[Data, Find], list[Path]] = _no_files
+    files: Callable[[Data, Finder], list[Path]] = _no_files
     """The files that it reads."""
 
 
@@ -161,3 +160,61 @@ SOURCES = {
 }
 FILE = RowSource("LIBSVM, CSV, NPZ or MAT", _from_file, files=_files)
 """What every other name is."""
+
+_TRAIN = Number("a number of rows of at least 1, or a share below 1", 0, 2**53, open_low=True)
+
+
+def _train(value: Any) -> int | float:
+    number = _TRAIN(value)
+    if number < 1:
+        return number
+    if number != int(number):
+        raise ValueError(_TRAIN.what)
+    return int(number)
+
+
+_train.what = _TRAIN.what  # type: ignore[attr-defined]
+
+
+class Data(Section):
+    """What is learned from, and how it is dealt to the agents."""
+
+    source: Name = Field(
+        "adult",
+        description="`adult` (inside the package), `synthetic`, `twonorm`, `ringnorm`, `waveform` (generated), a name "
+        "found in `SIMNET_DATA` (`a9a`, `a8a`, `ijcnn1`, …), or a file: LIBSVM, CSV, NPZ, MAT",
+    )
+    train: Annotated[int | float, BeforeValidator(_train)] = Field(
+        0.8, description="training rows: a number, or a share of all rows; the rest is the test set"
+    )
+    partition: Annotated[str, WordOf(PARTITIONS)] = Field(
+        "even", description="`even` sizes, `uneven` sizes (Dirichlet), or `skewed` labels (Dirichlet)"
+    )
+    concentration: Positive = Field(
+        1.0, description="Dirichlet parameter of `uneven` and `skewed`; small is very unequal"
+    )
+    rows: Count | None = Field(None, description="generated sources: rows to make (default 5,000)")
+    features: Count | None = Field(None, description="`synthetic`: features per row (default 20)")
+    label_noise: NonNegative | None = Field(
+        None, description="`synthetic`: standard deviation of the noise inside the label's sign (default 0.1)"
+    )
+    seed: Whole | None = Field(
+        None,
+        description="seed of the generated rows and of the train/test split; default: the scenario's seed",
+    )
+    label: Column | None = Field(None, description="CSV: the label's column, by name or by index (default: last)")
+    positive: Label | None = Field(None, description="the label that counts as +1 (default: the larger)")
+    bias: Switch = Field(False, description="append a constant feature before rows are scaled")
+
+    @model_validator(mode="after")
+    def _fields_fit_the_source(self) -> Data:
+        for field in ("rows", "features", "label_noise"):
+            takers = [word for word, source in SOURCES.items() if field in source.fields]
+            if getattr(self, field) is not None and self.source not in takers:
+                raise ValueError(f"{field}: only the source {' or '.join(takers)} has it")
+        return self
+
+    @property
+    def origin(self) -> RowSource:
+        """Where the rows come from."""
+        return SOURCES.get(self.source, FILE)

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from simnet.agent.hub import program_of
 from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.program import PROGRAMS
 from simnet.build import World, build_links, build_writer
 from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
@@ -113,7 +113,7 @@ class LiveAgent:
             await self.channel.start()
         assert self._port is not None
         scenario = self._world.scenario
-        await program_of(self._peer)(
+        await PROGRAMS[self._peer.role](
             self._peer,
             self._port,
             self._pacing,

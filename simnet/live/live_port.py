@@ -25,8 +25,8 @@ from simnet.agent.port import ages
 from simnet.errors import FrameError, LiveError
 from simnet.methods.peer import Known, Peer, Proposal, alone
 from simnet.network import frame
+from simnet.network.frame import Writer
 from simnet.network.link import Passage
-from simnet.network.payload import Writer
 from simnet.record import events
 from simnet.vectors import Parts, Vector
 

@@ -21,13 +21,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from simnet.learning.losses import LOSSES
-from simnet.learning.objective import LocalObjective, Subproblem
+from simnet.learning.objective import LOSSES, LocalObjective, Subproblem
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
-from simnet.methods.evidence import Candidate, without_noise
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Method, Surroundings
-from simnet.methods.peer import Known, Peer, Proposal, Solving, Work, alone
+from simnet.methods.peer import Candidate, Known, Peer, Proposal, Solving, Work, alone, without_noise
 from simnet.parts.fields import Count, NonNegative, Positive
 from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import BARE

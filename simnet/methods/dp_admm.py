@@ -30,11 +30,9 @@ from pydantic import Field
 
 from simnet.learning.dataset import Dataset, Matrix, joined
 from simnet.learning.feature_graph import fused
-from simnet.learning.losses import LOSSES
-from simnet.learning.objective import LocalObjective
-from simnet.methods.evidence import Candidate, Promise, added
-from simnet.methods.method import AgentSize, Calibration, Finding, Method, Setting, Surroundings
-from simnet.methods.peer import Hub, Known, Peer, Proposal
+from simnet.learning.objective import LOSSES, LocalObjective
+from simnet.methods.method import AgentSize, Calibration, Finding, Method, Promise, Setting, Surroundings
+from simnet.methods.peer import Candidate, Hub, Known, Peer, Proposal, added
 from simnet.parts.fields import NonNegative, Positive, Share
 from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import BARE, Account, Charge
@@ -278,7 +276,7 @@ class LassoSteps:
 
     Without acceleration the momentum is 0 and x̂ = x, û = u: that is Algorithm 2, lines 1 to 4.
 
-    line 1  agent.hub: `for t in range(first, rounds + 1):`
+    line 1  agent.program: `for t in range(first, rounds + 1):`
     line 2  `image = p.A @ self.start + self._u_start`
     line 2  `self._y = np.sign(image) * np.maximum(np.abs(image) - p.sparsity / p.penalty, 0.0)`
     line 3  HubPeer: `own = own + gaussian(self.rng, plan.scale, self.objective.features)`
@@ -287,7 +285,7 @@ class LassoSteps:
     line 5  `return (1.0 + math.sqrt(1.0 + 4.0 * self._theta**2)) / 2.0`
     line 6  `return x + self._momentum() * (x - self.x)`
     line 7  `self._u_start = u + self._momentum() * (u - self._u)`
-    line 8  agent.hub: `peer.absorb(t, sent, ())`
+    line 8  agent.program: `peer.absorb(t, sent, ())`
     """
 
     def __init__(self, problem: FusedLasso, *, accelerated: bool) -> None:

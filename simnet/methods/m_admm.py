@@ -31,9 +31,8 @@ from pydantic import Field
 from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Steps
-from simnet.methods.evidence import Candidate, added, in_objective
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting, Surroundings
-from simnet.methods.peer import Peer, Proposal, Work
+from simnet.methods.peer import Candidate, Peer, Proposal, Work, added, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import Positive
 from simnet.privacy.budget import Privacy

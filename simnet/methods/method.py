@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset, Matrix
-from simnet.learning.losses import LOSSES
-from simnet.learning.objective import LocalObjective
-from simnet.methods.evidence import Promise
+from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Privacy
@@ -92,6 +90,21 @@ class Finding:
     holds: bool | None
     margin: float
     sentence: str
+
+
+@dataclass(frozen=True)
+class Promise:
+    """ε by the method's paper, ε by proof (None: no finite one), and the one of the two that the scenario goes by."""
+
+    claimed: float | None
+    proven: float | None
+    kept_by: str
+
+    @property
+    def epsilon(self) -> float:
+        """The ε promised; infinite if nothing is."""
+        found = self.claimed if self.kept_by == "claimed" else self.proven
+        return math.inf if found is None else found
 
 
 class Method(Part):

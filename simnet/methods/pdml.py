@@ -21,13 +21,11 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from simnet.learning.dataset import Dataset
-from simnet.learning.losses import LOSSES, unbiased
-from simnet.learning.objective import LocalObjective
+from simnet.learning.objective import LOSSES, LocalObjective, unbiased
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals
-from simnet.methods.evidence import Candidate, Promise, added
-from simnet.methods.method import AgentPlace, AgentSize, Finding, Setting, Surroundings
-from simnet.methods.peer import Known, Peer, Proposal, Work
+from simnet.methods.method import AgentPlace, AgentSize, Finding, Promise, Setting, Surroundings
+from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, added
 from simnet.parts.fields import NonNegative, Number, Positive
 from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import Account, Charge

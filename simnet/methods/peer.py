@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, overload
 
 import msgspec
 import numpy as np
 
-from simnet.learning.objective import Measurement
+from simnet.learning.objective import Measurement, Subproblem
 from simnet.learning.solver import Problem
-from simnet.methods.evidence import Candidate
 from simnet.privacy.ledger import Charge
 from simnet.vectors import Parts, Vector
 
@@ -94,6 +94,46 @@ def alone(work: Any) -> Any:
             request = work.send(request.answer())
     except StopIteration as end:
         return end.value
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The noise that one hypothesis finds in a release, and log density × Jacobian of it.
+
+    A release is turned back into the noise that must have made it. The minimiser θ of f + ℓ·θ + (q/2)|θ|² + w n·θ
+    determines n = −(∇f(θ) + ℓ + qθ)/w, once under each hypothesis about the data, since ℓ, q and w are public. The
+    density of that candidate, with the Jacobian of the map, is the hypothesis's likelihood. A gradient or a minimiser
+    that was sent with noise on top is simpler: each hypothesis computes it and subtracts.
+    """
+
+    noise: Vector
+    log_likelihood: float
+
+
+def without_noise(residual: Vector) -> Candidate:
+    """Where no noise is added: the gradient that should be zero, the smaller the likelier."""
+    return Candidate(residual, -float(np.linalg.norm(residual)))
+
+
+def added(noise: Vector, kind: str, scale: float) -> Candidate:
+    """Noise that was added to what was released."""
+    return Candidate(noise, log_density(noise, kind, scale))
+
+
+def in_objective(problem: Subproblem, released: Vector, weight: float, kind: str, scale: float) -> Candidate:
+    """Noise n that entered the objective as w n·θ, `released` the minimiser."""
+    noise = -problem.gradient(released) / weight
+    log_jacobian = float(np.linalg.slogdet(problem.hessian(released))[1])
+    return Candidate(noise, log_density(noise, kind, scale) + log_jacobian)
+
+
+def log_density(noise: Vector, kind: str, scale: float) -> float:
+    """Up to a constant: N(0, scale² I), or exp(−scale |n|); without noise the smaller n is the likelier."""
+    if scale == 0.0:
+        return -float(np.linalg.norm(noise))
+    if kind == "gaussian":
+        return -float(noise @ noise) / (2 * scale**2)
+    return -scale * float(np.linalg.norm(noise))
 
 
 class Mortal(Protocol):

@@ -24,13 +24,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from simnet.errors import BudgetError
-from simnet.learning.losses import LOSSES
-from simnet.learning.objective import LocalObjective
+from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals
-from simnet.methods.evidence import Candidate, in_objective
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting
-from simnet.methods.peer import Known, Peer, Proposal, Work
+from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, in_objective
 from simnet.parts.fields import Positive, Share
 from simnet.privacy import zcdp
 from simnet.privacy.budget import Privacy

@@ -24,9 +24,8 @@ from pydantic import Field
 
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Duals, Steps
-from simnet.methods.evidence import Candidate, in_objective
 from simnet.methods.method import AgentPlace, Finding, Setting
-from simnet.methods.peer import Known, Peer, Proposal, Work
+from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.ledger import Charge

@@ -14,13 +14,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from simnet.errors import BudgetError
-from simnet.learning.losses import LOSSES
-from simnet.learning.objective import LocalObjective
+from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals, Steps
-from simnet.methods.evidence import Candidate, without_noise
 from simnet.methods.method import AgentSize, Calibration, Finding
-from simnet.methods.peer import Known
+from simnet.methods.peer import Candidate, Known, without_noise
 from simnet.parts.fields import Positive, Share
 from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import Basis

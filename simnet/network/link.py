@@ -21,7 +21,7 @@ import numpy.typing as npt
 from simnet.network.draws import MIXED, DelaySampler, one_by_one, uniform
 from simnet.network.loss import Sampler
 from simnet.network.model import Ends, LinkModel
-from simnet.network.transmitter import Departure, Transmitter
+from simnet.network.queueing import Departure, Transmitter
 from simnet.streams import Streams
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ import scipy
 from pydantic import BeforeValidator, Field
 
 from simnet.errors import ScenarioError
-from simnet.network.graph_files import read_graph
 from simnet.parts.fields import Count, FileName, Finder, Number, Positive, Probability
 from simnet.parts.part import OneOf, Part, table
 
@@ -231,6 +230,8 @@ class FromFile(Topology):
     file: FileName = Field(description="path of the edge list")
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
+        from simnet.network.graph_files import read_graph  # here: few networks are read from a file
+
         path = find(self.file)
         agents, edges, positions = read_graph(path)
         linked = np.unique(edges)

@@ -14,10 +14,9 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
-from simnet.agent.compute import Compute
-from simnet.agent.pacing import AnyPacing, Ideal
+from simnet.agent.pacing import AnyPacing, Compute, Ideal
 from simnet.errors import ScenarioError
-from simnet.learning.data_section import Data
+from simnet.learning.sources import Data
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
 from simnet.network.codec import CODECS, TopKSettings

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from simnet.parts.units import BITS_PER_SECOND, BYTES, SECONDS
+from simnet.parts.fields import BITS_PER_SECOND, BYTES, SECONDS
 from simnet.scenario import Scenario
 from simnet.scenario.schema import Path, Place, Table, fields, kind_of, place
 from simnet.scenario.toml import dotted, shown

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages, never
 from simnet.methods.peer import Known, Peer, Proposal
-from simnet.network.frame import Frame, Kind
-from simnet.network.payload import Writer
+from simnet.network.frame import Frame, Kind, Writer
 from simnet.network.queueing import Inbox
 from simnet.sim.sim_events import NEW_WORK, ROUND_END, Waiting
 from simnet.vectors import Parts, Vector

@@ -11,8 +11,7 @@ from simnet.audit.lies import ReusedNoise
 from simnet.audit.pair import pair
 from simnet.audit.trials import listen
 from simnet.errors import ScenarioError
-from simnet.learning.losses import LOGISTIC
-from simnet.learning.objective import LocalObjective
+from simnet.learning.objective import LOGISTIC, LocalObjective
 from simnet.methods.dp_admm import Listener
 from simnet.methods.peer import mortal
 from simnet.methods.pp_admm import Perturbation, PpAdmmPeer

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from simnet.errors import SimnetError
 from simnet.learning.batch_solver import ROOM, BatchSolver, batches
-from simnet.learning.losses import LOGISTIC, LOSSES, SMOOTHED_HINGE, Loss
-from simnet.learning.objective import LocalObjective, Measurement
+from simnet.learning.objective import LOGISTIC, LOSSES, SMOOTHED_HINGE, LocalObjective, Loss, Measurement
 from simnet.learning.solver import Problem, Solver
 
 

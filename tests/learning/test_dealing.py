@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.errors import DataError, ScenarioError
-from simnet.learning.data_section import Data
 from simnet.learning.dealing import PARTITIONS, DealtData, PartsOfObjectives, deal, even, skewed, uneven
-from simnet.learning.losses import LOGISTIC
-from simnet.learning.objective import LocalObjective
-from simnet.learning.sources import FILE, SOURCES
+from simnet.learning.objective import LOGISTIC, LocalObjective
+from simnet.learning.sources import FILE, SOURCES, Data
 
 alphas = st.floats(1e-4, 1e6)
 seeds = st.integers(0, 2**32)

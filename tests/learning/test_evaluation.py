@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from simnet.errors import DataError
 from simnet.learning.evaluation import Evaluator, Scoreboard
-from simnet.learning.losses import LOGISTIC
-from simnet.learning.objective import LocalObjective
+from simnet.learning.objective import LOGISTIC, LocalObjective
 
 
 def labels(rng: np.random.Generator, rows: int) -> np.ndarray:

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.learning.inverse_hessian import FullBfgs, LimitedBfgs, TriangleBfgs, choose, update
-from simnet.learning.losses import LOGISTIC
-from simnet.learning.objective import LocalObjective
+from simnet.learning.objective import LOGISTIC, LocalObjective
 
 seeds = st.integers(0, 2**32 - 1)
 either = pytest.mark.parametrize("kind", [TriangleBfgs, FullBfgs, LimitedBfgs])

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, root
 
 from simnet.errors import SimnetError
-from simnet.learning.losses import LOGISTIC, LOSSES, SMOOTHED_HINGE, Loss
-from simnet.learning.objective import LocalObjective, Subproblem
+from simnet.learning.objective import LOGISTIC, LOSSES, SMOOTHED_HINGE, LocalObjective, Loss, Subproblem
 from simnet.learning.solver import Solution, Solver
 
 seeds = st.integers(0, 2**32 - 1)

@@ -14,8 +14,8 @@ from simnet.errors import FrameError, LiveError
 from simnet.live.live_port import Clock, LivePort, Numbering, RepeatedRound
 from simnet.network import frame
 from simnet.network.codec import TopKSettings
+from simnet.network.frame import Writer
 from simnet.network.link import Passage
-from simnet.network.payload import Writer
 from simnet.record import events
 from simnet.streams import Streams
 

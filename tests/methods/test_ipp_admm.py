@@ -5,8 +5,7 @@ import pytest
 
 from simnet import Scenario, run
 from simnet.build import calibrate
-from simnet.learning.losses import LOGISTIC
-from simnet.learning.objective import LocalObjective
+from simnet.learning.objective import LOGISTIC, LocalObjective
 from simnet.methods.ipp_admm import IppAdmmPeer
 from simnet.methods.method import AgentSize
 from simnet.methods.peer import alone

@@ -13,7 +13,7 @@ from pydantic import Field
 
 import simnet
 from simnet.learning.dataset import Dataset
-from simnet.learning.losses import LOGISTIC
+from simnet.learning.objective import LOGISTIC
 from simnet.methods import METHODS
 from simnet.methods.method import AgentSize, Method, Surroundings
 from simnet.methods.peer import Known, Peer, Proposal, alone

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from simnet.network.link import Link, Passage
 from simnet.network.model import LinkModel
-from simnet.network.queueing import Queue, Red
-from simnet.network.transmitter import Transmitter
+from simnet.network.queueing import Queue, Red, Transmitter
 from simnet.streams import Streams
 from tests.network.models import bernoulli, constant, gilbert_elliott, lognormal, no_loss, uniform
 
