@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from itertools import islice, repeat
+from itertools import islice
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
@@ -122,7 +122,7 @@ class Deadline(Pacing):
     jitter: Seconds = Field(0.0, description="each tick is late by up to this much, below the period")
     notices: Switch = Field(False, description="announce skips by header-only messages")
 
-    _late: Iterator[float] = PrivateAttr(default_factory=lambda: repeat(0.0))
+    _late: Iterator[float] | None = PrivateAttr(None)
     """By which part of the jitter each tick of one agent is late."""
 
     @model_validator(mode="after")
@@ -143,7 +143,7 @@ class Deadline(Pacing):
         return clock
 
     def resume(self, rounds: int) -> None:
-        for _ in islice(self._late, rounds):
+        for _ in islice(self._late or (), rounds):
             pass
 
     def next_tick(self, now: float) -> float:
@@ -151,7 +151,7 @@ class Deadline(Pacing):
         # A hair of tolerance keeps an agent that wakes exactly on a tick from ending a round twice on it when the
         # division rounds down.
         tick = math.floor(now / self.period + 1e-9) + 1
-        late = self.jitter * next(self._late) if self.jitter else 0.0
+        late = 0.0 if self._late is None else self.jitter * next(self._late)
         return tick * self.period + late
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
