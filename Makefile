@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# One BLAS thread a process: agents are small, and parallel tests must not fight over cores.
+# One BLAS thread per process: agents are small, and parallel tests must not fight over cores.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 # Compiled modules are kept, whatever the shell says: tests start some hundred processes, and each would compile them again.

@@ -52,7 +52,7 @@ def from_users(model: LinkModel, streams: Streams, server: int, users: int, feat
 
 
 def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int, features: int) -> Reports:
-    """One sender's rows and labels, a message each, one after another: the next starts when the last has left."""
+    """One sender's rows and labels, one message per row, one after another: the next starts when the last has left."""
     line = Link(model, streams, f"{sender}>{hub}/rows")
     size = HEADER_BYTES + row_bytes(features)
 

@@ -1,4 +1,4 @@
-"""Adult (Becker & Kohavi 1996): does a person earn more than 50,000 dollars a year?
+"""Adult (Becker & Kohavi 1996): does a person earn more than 50,000 dollars per year?
 
 The package ships the 45,222 complete rows of the UCI files, training rows first, in one small file: an xz stream that
 holds the columns of `COLUMNS` and then the label, one after another, as little-endian unsigned integers.

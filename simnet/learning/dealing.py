@@ -31,39 +31,35 @@ _EQUAL_SHARES = 1e6
 
 def even(rows: int, agents: int, rng: np.random.Generator) -> list[Indices]:
     """Random parts of equal size, up to one row."""
-    _check(rows, agents, minimum=1)
     return [np.sort(part) for part in np.array_split(rng.permutation(rows), agents)]
 
 
-def uneven(rows: int, agents: int, alpha: float, rng: np.random.Generator, minimum: int = 1) -> list[Indices]:
+def uneven(rows: int, agents: int, alpha: float, rng: np.random.Generator) -> list[Indices]:
     """Random parts whose sizes follow Dirichlet(alpha) shares: the smaller alpha, the more unequal.
 
-    Everyone first gets `minimum` rows; the shares divide what is left.
+    Everyone first gets a row; the shares divide what is left.
     """
-    _check(rows, agents, minimum, alpha)
-    sizes = minimum + _apportion(rows - agents * minimum, rng.dirichlet(np.full(agents, alpha)))
+    sizes = 1 + _apportion(rows - agents, _shares(agents, alpha, rng))
     return [np.sort(part) for part in np.split(rng.permutation(rows), np.cumsum(sizes)[:-1])]
 
 
-def skewed(y: Vector, agents: int, alpha: float, rng: np.random.Generator, minimum: int = 1) -> list[Indices]:
+def skewed(y: Vector, agents: int, alpha: float, rng: np.random.Generator) -> list[Indices]:
     """Parts with unequal shares of the labels: each class is divided by Dirichlet(alpha) shares of its own.
 
     This is the usual label skew of federated learning (Yurochkin et al., ICML 2019; Li et al., ICDE 2022); sizes vary
-    with it. An agent with fewer than `minimum` rows is filled up with random rows of whoever holds most at that moment.
+    with it. An agent without a row gets a random one of whoever holds most at that moment.
     """
-    _check(len(y), agents, minimum, alpha)
     holder = np.empty(len(y), dtype=np.intp)
     for label in np.unique(y):
         rows = rng.permutation(np.flatnonzero(y == label))
-        sizes = _apportion(len(rows), rng.dirichlet(np.full(agents, alpha)))
+        sizes = _apportion(len(rows), _shares(agents, alpha, rng))
         holder[rows] = np.repeat(np.arange(agents), sizes)
     sizes = np.bincount(holder, minlength=agents)
-    for poor in np.flatnonzero(sizes < minimum):
-        while sizes[poor] < minimum:
-            rich = int(np.argmax(sizes))
-            holder[rng.choice(np.flatnonzero(holder == rich))] = poor
-            sizes[rich] -= 1
-            sizes[poor] += 1
+    for poor in np.flatnonzero(sizes == 0):
+        rich = int(np.argmax(sizes))
+        holder[rng.choice(np.flatnonzero(holder == rich))] = poor
+        sizes[rich] -= 1
+        sizes[poor] += 1
     return [np.flatnonzero(holder == agent) for agent in range(agents)]
 
 
@@ -85,17 +81,10 @@ def _apportion(total: int, shares: Vector) -> npt.NDArray[np.intp]:
     return counts
 
 
-def _check(rows: int, agents: int, minimum: int, alpha: float = 1.0) -> None:
-    if agents < 1:
-        raise DataError(f"{agents} agents cannot share the data: there must be at least one")
-    if minimum < 1:
-        raise DataError(f"a minimum of {minimum} rows an agent must be at least 1")
-    if rows < agents * minimum:
-        raise DataError(
-            f"{rows} rows are too few for {agents} agents with at least {minimum} each: {agents * minimum} are needed"
-        )
+def _shares(agents: int, alpha: float, rng: np.random.Generator) -> Vector:
     if not 0.0 < alpha <= _EQUAL_SHARES:
         raise DataError(f"a Dirichlet alpha of {alpha} must be above 0 and at most {_EQUAL_SHARES:g}")
+    return rng.dirichlet(np.full(agents, alpha))
 
 
 @dataclass(frozen=True)

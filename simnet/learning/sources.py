@@ -40,11 +40,6 @@ def synthetic(rows: int, features: int, label_noise: float, rng: np.random.Gener
     Because x·w ~ N(0, 1) whatever the number of features, w itself errs with probability arctan(label_noise)/π, and no
     classifier does better.
     """
-    _need_rows("synthetic", rows)
-    if features < 1:
-        raise DataError(f"synthetic: {features} features must be at least 1")
-    if not 0.0 <= label_noise < math.inf:
-        raise DataError(f"synthetic: a label noise of {label_noise} must be a number from 0 upwards")
     w = rng.standard_normal(features)
     w /= np.linalg.norm(w)
     X = rng.standard_normal((rows, features))
@@ -54,7 +49,6 @@ def synthetic(rows: int, features: int, label_noise: float, rng: np.random.Gener
 
 def twonorm(rows: int, rng: np.random.Generator) -> Dataset:
     """N((a, …, a), I) against N((−a, …, −a), I) in 20 dimensions, a = 2/√20. The best error is Φ(−2) = 2.3 %."""
-    _need_rows("twonorm", rows)
     y = _coin(rows, rng)
     X = rng.standard_normal((rows, _NORM_FEATURES)) + _NORM_MEAN * y[:, np.newaxis]
     return Dataset("twonorm", X, y)
@@ -62,7 +56,6 @@ def twonorm(rows: int, rng: np.random.Generator) -> Dataset:
 
 def ringnorm(rows: int, rng: np.random.Generator) -> Dataset:
     """N((a, …, a), I), positive, within N(0, 4I), negative, in 20 dimensions, a = 2/√20: no plane separates them."""
-    _need_rows("ringnorm", rows)
     y = _coin(rows, rng)
     inner = y[:, np.newaxis] > 0.0
     noise = rng.standard_normal((rows, _NORM_FEATURES))
@@ -76,7 +69,6 @@ def waveform(rows: int, rng: np.random.Generator) -> Dataset:
     The three pairs are equally likely. Positive is the pair with peaks at 7 and 11, a third of the rows; the other two
     pairs are negative. The benchmark's file holds standardised columns, this function Breiman's own.
     """
-    _need_rows("waveform", rows)
     points = np.arange(1, 22)
     waves = np.array([np.maximum(6.0 - np.abs(points - peak), 0.0) for peak in (7, 11, 15)])
     pairs = np.array([(0, 1), (1, 2), (0, 2)])
@@ -89,11 +81,6 @@ def waveform(rows: int, rng: np.random.Generator) -> Dataset:
 
 def _coin(rows: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
     return np.where(rng.random(rows) < 0.5, 1.0, -1.0)
-
-
-def _need_rows(name: str, rows: int) -> None:
-    if rows < 1:
-        raise DataError(f"{name}: {rows} rows must be at least 1")
 
 
 def _from_package(data: Data, find: Finder, rng: np.random.Generator) -> Rows:

@@ -244,12 +244,10 @@ def noisy_gradient(rows: int, gradient_bound: float, sigma: float) -> RoundPlan:
     return RoundPlan(scale=sigma, tolerance=0.0, output_sigma=0.0, charge=Charge.of("noisy-gradient", numbers))
 
 
-def paper_sigma(
-    epsilon: float, delta: float, rounds: int, rows: int, gradient_bound: float = 1.0, mu0: float = 0.5
-) -> float:
-    """Theorem 1: σ² = c²αT/(2n²εμ0) with α = ln(1/δ)/((1−μ0)ε) + 1."""
-    alpha = math.log(1.0 / delta) / ((1.0 - mu0) * epsilon) + 1.0
-    return gradient_bound / rows * math.sqrt(alpha * rounds / (2.0 * epsilon * mu0))
+def paper_sigma(epsilon: float, delta: float, rounds: int, rows: int, gradient_bound: float = 1.0) -> float:
+    """Theorem 1 with μ0 = ½: σ² = c²αT/(2n²εμ0), α = ln(1/δ)/((1−μ0)ε) + 1."""
+    alpha = math.log(1.0 / delta) / (0.5 * epsilon) + 1.0
+    return gradient_bound / rows * math.sqrt(alpha * rounds / epsilon)
 
 
 @dataclass(frozen=True, eq=False)

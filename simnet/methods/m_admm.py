@@ -63,7 +63,7 @@ class _Perturbed(Scheduled):
                 "M-ADMM Theorem 3.1: η_i(t+1) >= η_i(t)",
                 growth >= 1.0,
                 growth - 1.0,
-                f"a penalty changes by a factor of at least {growth:.4g} a round",
+                f"a penalty changes by a factor of at least {growth:.4g} per round",
             ),
             Finding(
                 "M-ADMM Theorem 3.1: η_i(t) >= θ",
@@ -80,7 +80,7 @@ class _Perturbed(Scheduled):
             "M-ADMM equation (23): rate",
             delta > 0.0,
             delta,
-            f"without noise the distance to the optimum falls by a factor of at least 1 + {delta:.3g} a round",
+            f"without noise the distance to the optimum falls by a factor of at least 1 + {delta:.3g} per round",
         )
 
     def scheduled_peer(

@@ -237,7 +237,6 @@ class PaperBudget:
         output_share: float = PAPER_OUTPUT_SHARE,
         objective_share: float = 0.99,
         test_share: float = 0.0,
-        delta1: float = DELTA1,
     ) -> PaperBudget:
         """Split (ε, δ) over so many releases (T of PP-ADMM, c of IPP-ADMM) and the test's share.
 
@@ -252,10 +251,10 @@ class PaperBudget:
         rho_total = zcdp.printed_rho(epsilon, delta)
         rho = (1.0 - test_share) * rho_total / releases
         rho1 = (1.0 - output_share) * rho
-        epsilon1 = zcdp.epsilon_of(rho1, delta1)
+        epsilon1 = zcdp.epsilon_of(rho1, DELTA1)
         return cls(
             delta=delta,
-            delta1=delta1,
+            delta1=DELTA1,
             releases=releases,
             rho_total=rho_total,
             rho_test=test_share * rho_total,

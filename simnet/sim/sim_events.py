@@ -9,7 +9,7 @@ instant have said what it is. What follows from an event without delay comes bef
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 import simpy
@@ -22,24 +22,12 @@ from simnet.vectors import Parts
 AT_ONCE, ARRIVAL, ROUND_END, NEW_WORK, SOLVING = (EventPriority(priority) for priority in range(-1, 4))
 
 
-class Waiting(Protocol):
-    """Something that an agent waits for and that somebody else brings about."""
-
-    def __await__(self) -> Generator[Any, Any, Any]: ...
-
-    def succeed(self, value: Any = None) -> object:
-        """Let who waits go on after what else ends a round now."""
-        ...
-
-    def end(self, value: Any) -> None:
-        """Let who waits go on next, before anything else."""
-        ...
-
-
 class Signal(simpy.Event):
     """A SimPy event that a coroutine can await and that can have any priority.
 
-    With a `delay` it is a `simpy.Timeout` with a priority: triggered from the start, and processed after the delay.
+    Somebody else brings it about. After `succeed` who waits goes on with what else ends a round now; after `end` next,
+    before anything else. With a `delay` it is a `simpy.Timeout` with a priority: triggered from the start, and
+    processed after the delay.
     Like SimPy's own events it sets its outcome, `_ok` and `_value`, itself; nothing else here touches them.
     """
 
@@ -100,16 +88,16 @@ class Meeting:
     """
 
     def __init__(
-        self, signal: Callable[[], Waiting], agents: int, quiet: Callable[[], bool], up: Callable[[int], bool]
+        self, signal: Callable[[], Signal], agents: int, quiet: Callable[[], bool], up: Callable[[int], bool]
     ) -> None:
         self._signal = signal
         self._quiet, self._up = quiet, up
         self._expected = agents
-        self._there: dict[int, Waiting] = {}
+        self._there: dict[int, Signal] = {}
         self._held = 0
         self._visits = [0] * agents
 
-    def join(self, agent: int) -> Waiting:
+    def join(self, agent: int) -> Signal:
         """An agent has come; what it waits for."""
         signal = self._signal()
         self._visits[agent] += 1

@@ -10,7 +10,7 @@ from simnet.agent.port import ages, never
 from simnet.methods.peer import Known, Peer, Proposal
 from simnet.network.frame import Frame, Kind, Writer
 from simnet.network.queueing import Inbox
-from simnet.sim.sim_events import NEW_WORK, ROUND_END, Waiting
+from simnet.sim.sim_events import NEW_WORK, ROUND_END, Signal
 from simnet.vectors import Parts, Vector
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class VirtualPort:
         self._work_time = work_time
         self._rounds = rounds
         self._recovery = recovery
-        self._waiting: tuple[Waiting, Callable[[], bool]] | None = None
-        self._restart: Waiting | None = None
+        self._waiting: tuple[Signal, Callable[[], bool]] | None = None
+        self._restart: Signal | None = None
         self._fell = 0.0
         self._downtime = 0.0
         self._relapsed = False
@@ -113,7 +113,7 @@ class VirtualPort:
             await self._restart
         return in_time
 
-    def _time_is_up(self, signal: Waiting) -> None:
+    def _time_is_up(self, signal: Signal) -> None:
         if self._waiting is not None and self._waiting[0] is signal:
             self._waiting = None
             signal.end(False)

@@ -22,33 +22,33 @@ def generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def assert_every_row_has_one_holder(parts: list[np.ndarray], rows: int, agents: int, minimum: int) -> None:
+def assert_every_row_has_one_holder(parts: list[np.ndarray], rows: int, agents: int) -> None:
     assert len(parts) == agents
-    assert min(len(part) for part in parts) >= minimum
+    assert min(len(part) for part in parts) >= 1
     np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(rows))
 
 
 @given(st.integers(1, 30), st.integers(0, 300), seeds)
 def test_even_parts_differ_by_at_most_one_row(agents, spare, seed):
     parts = even(agents + spare, agents, generator(seed))
-    assert_every_row_has_one_holder(parts, agents + spare, agents, 1)
+    assert_every_row_has_one_holder(parts, agents + spare, agents)
     sizes = [len(part) for part in parts]
     assert max(sizes) - min(sizes) <= 1
 
 
-@given(st.integers(1, 20), st.integers(1, 5), st.integers(0, 300), alphas, seeds)
-def test_uneven_parts_have_every_row_once_and_nobody_below_the_minimum(agents, minimum, spare, alpha, seed):
-    rows = agents * minimum + spare
-    parts = uneven(rows, agents, alpha, generator(seed), minimum)
-    assert_every_row_has_one_holder(parts, rows, agents, minimum)
+@given(st.integers(1, 20), st.integers(0, 300), alphas, seeds)
+def test_uneven_parts_have_every_row_once_and_nobody_without_one(agents, spare, alpha, seed):
+    rows = agents + spare
+    parts = uneven(rows, agents, alpha, generator(seed))
+    assert_every_row_has_one_holder(parts, rows, agents)
 
 
-@given(st.integers(1, 20), st.integers(1, 5), st.integers(0, 300), st.floats(0, 1), alphas, seeds)
-def test_skewed_parts_have_every_row_once_and_nobody_below_the_minimum(agents, minimum, spare, share, alpha, seed):
-    rows = agents * minimum + spare
+@given(st.integers(1, 20), st.integers(0, 300), st.floats(0, 1), alphas, seeds)
+def test_skewed_parts_have_every_row_once_and_nobody_without_one(agents, spare, share, alpha, seed):
+    rows = agents + spare
     y = np.where(generator(seed).random(rows) < share, 1.0, -1.0)
-    parts = skewed(y, agents, alpha, generator(seed + 1), minimum)
-    assert_every_row_has_one_holder(parts, rows, agents, minimum)
+    parts = skewed(y, agents, alpha, generator(seed + 1))
+    assert_every_row_has_one_holder(parts, rows, agents)
 
 
 def test_rows_are_dealt_at_random_and_the_same_generator_deals_the_same():
@@ -93,32 +93,12 @@ def test_with_huge_alpha_each_class_is_shared_out_evenly():
         assert abs(np.sum(y[part] < 0) - 300) <= 2
 
 
-@pytest.mark.parametrize(
-    "deal",
-    [
-        lambda rng: even(3, 4, rng),
-        lambda rng: uneven(3, 4, 1.0, rng),
-        lambda rng: skewed(np.array([1.0, -1.0, 1.0]), 4, 1.0, rng),
-    ],
-)
-def test_more_agents_than_rows_are_refused(deal):
-    with pytest.raises(DataError, match="3 rows are too few for 4 agents with at least 1 each: 4 are needed"):
-        deal(generator(0))
-
-
 @pytest.mark.parametrize("alpha", [0.0, -1.0, float("inf"), float("nan"), 1e300])
 def test_an_alpha_that_is_no_dirichlet_parameter_is_refused(alpha):
     with pytest.raises(DataError, match="alpha"):
         uneven(10, 2, alpha, generator(0))
     with pytest.raises(DataError, match="alpha"):
         skewed(np.ones(10), 2, alpha, generator(0))
-
-
-def test_no_agents_and_no_minimum_are_refused():
-    with pytest.raises(DataError, match="0 agents"):
-        even(10, 0, generator(0))
-    with pytest.raises(DataError, match="minimum of 0"):
-        uneven(10, 2, 1.0, generator(0), minimum=0)
 
 
 def dealt(agents: int = 5, seed: int = 1, public_share: float | None = None, **fields) -> DealtData:

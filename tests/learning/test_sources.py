@@ -6,7 +6,6 @@ import os
 import numpy as np
 import pytest
 
-from simnet.errors import DataError
 from simnet.learning import data_files
 from simnet.learning.dataset import Dataset, scale, split
 from simnet.learning.sources import ringnorm, synthetic, twonorm, waveform
@@ -75,20 +74,6 @@ def test_a_positive_waveform_averages_the_waves_with_peaks_at_7_and_11():
     np.testing.assert_allclose(data.X[data.y < 0].mean(axis=0), (h7 + h11 + 2 * h15) / 4, atol=0.06)
     # A column's variance is that of u (h_a − h_b), one twelfth of the squared difference, plus the noise.
     np.testing.assert_allclose(data.X[data.y > 0].var(axis=0), (h7 - h11) ** 2 / 12 + 1.0, atol=0.08)
-
-
-@pytest.mark.parametrize("make", [lambda r: twonorm(0, r), lambda r: synthetic(0, 3, 0.1, r)])
-def test_a_data_set_without_rows_is_refused(make):
-    with pytest.raises(DataError, match="0 rows must be at least 1"):
-        make(rng())
-
-
-def test_impossible_synthetic_problems_are_refused():
-    with pytest.raises(DataError, match="0 features"):
-        synthetic(3, 0, 0.1, rng())
-    for noise in (-0.1, float("nan"), float("inf")):
-        with pytest.raises(DataError, match="label noise"):
-            synthetic(3, 2, noise, rng())
 
 
 def benchmark(name: str) -> Dataset:

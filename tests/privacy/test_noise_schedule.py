@@ -30,7 +30,7 @@ PROBLEM = LocalProblem.of(7000, 3, 0.02, 1e-4)
 
 
 def m_admm_rounds() -> list[DataRound]:
-    """η grows by 1.05 a round, α by 1.02, and w = 2η(t)V."""
+    """η grows by 1.05 per round, α by 1.02, and w = 2η(t)V."""
     return [
         DataRound(LocalProblem.of(7000, 3, eta, 1e-4), 6.0 * eta, 1.02**t)
         for t, eta in enumerate(0.02 * 1.05**t for t in range(12))
@@ -44,7 +44,7 @@ def linear_rounds(count: int, problem: LocalProblem = PROBLEM) -> list[DataRound
 def plan_objective(
     rounds: list[DataRound], mechanism: GammaMechanism, noise: Noise, epsilon: float, basis: Basis = "proven"
 ) -> list[RoundPlan]:
-    part = "the curvature part, log(1+κ) a round,"
+    part = "the curvature part, log(1+κ) per round,"
     return calibrated(
         lambda scale: objective_rounds(rounds, mechanism, noise, scale), epsilon, DELTA, basis=basis, part=part
     )
@@ -150,7 +150,7 @@ def test_dp_admm_pays_for_replacing_a_row() -> None:
 
 def test_a_target_that_no_noise_meets_is_refused() -> None:
     tiny = linear_rounds(30, LocalProblem.of(10, 1, 0.01, 0.0))
-    with pytest.raises(BudgetError, match=r"the curvature part, log\(1\+κ\) a round, alone costs ε = "):
+    with pytest.raises(BudgetError, match=r"the curvature part, log\(1\+κ\) per round, alone costs ε = "):
         plan_objective(tiny, "linear-gamma", "gamma", 1.0)
     with pytest.raises(BudgetError, match="curvature part"):
         plan_objective(tiny, "linear-gamma", "gaussian", 1.0)
