@@ -19,8 +19,6 @@ class Neighbourhood:
     News is kept as it came until somebody looks: a large network has it at hand only then.
     """
 
-    __slots__ = ("_ahead", "_aligned", "_heard", "_news", "_now", "_round", "_unread", "peers", "retell")
-
     def __init__(self, peers: Sequence[int], initial: Parts, *, aligned: bool) -> None:
         self.peers = tuple(peers)
         self._aligned = aligned

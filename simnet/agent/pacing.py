@@ -138,8 +138,7 @@ class Deadline(Pacing):
     def for_agent(self, streams: Streams, agent: int) -> Self:
         skew = self.skew * (2 * streams.generator("skew", agent).random() - 1) if self.skew else 0.0
         clock = self.model_copy(update={"period": self.period * (1 + skew)})
-        if self.jitter:
-            clock._late = one_by_one(streams, "jitter", str(agent), uniform)
+        clock._late = one_by_one(streams, "jitter", str(agent), uniform) if self.jitter else None
         return clock
 
     def resume(self, rounds: int) -> None:
