@@ -10,8 +10,7 @@ False
 from __future__ import annotations
 
 from simnet.audit.bounds import gaussian_shape, lower_bound
-from simnet.audit.promise import promise
-from simnet.audit.result import AuditResult
+from simnet.audit.result import AuditResult, promise
 from simnet.audit.section import Audit, load_audit
 from simnet.audit.trials import Progress, run_trials
 from simnet.scenario import Scenario

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from simnet.audit.bounds import region, roc
+from simnet.vectors import Vector
 
 if TYPE_CHECKING:
     from simnet.audit.result import AuditResult
@@ -38,9 +38,7 @@ def draw(result: AuditResult, path: Path) -> None:
     figure.savefig(path, dpi=130, metadata={"Software": None})
 
 
-def _histograms(
-    axes: Any, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64], result: AuditResult
-) -> None:
+def _histograms(axes: Any, first: Vector, second: Vector, result: AuditResult) -> None:
     every = np.concatenate([first, second])
     finite = every[np.isfinite(every)]
     low, high = np.quantile(finite, [0.001, 0.999]) if finite.size else (0.0, 1.0)
@@ -56,7 +54,7 @@ def _histograms(
     axes.legend(frameon=False)
 
 
-def _trade_off(axes: Any, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64], result: AuditResult) -> None:
+def _trade_off(axes: Any, first: Vector, second: Vector, result: AuditResult) -> None:
     false, true = roc(first, second)
     axes.step(false, true, where="post", color=_FIRST, linewidth=1.8, label="what the eavesdropper achieves")
     grid = np.unique(np.concatenate([np.linspace(0.0, 1.0, 501), np.geomspace(1e-6, 1.0, 200)]))

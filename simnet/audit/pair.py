@@ -1,4 +1,19 @@
-"""Two worlds that differ in one row, and who lives in them: honest agents, a liar, an adversary, and shadows.
+"""Two worlds that differ in one row of one agent, and who lives in them: honest agents, a liar, an adversary, shadows.
+
+The first world holds the canary's first row, the second world its second one, in place of one of the victim's own rows.
+Everything else is the same: data, graph, network, and every random stream but those of the privacy noise.
+
+`label-flip`    the victim's own row, and the same row with the other label. With the logistic loss the gradient then
+                moves by |x|/m, wherever the model is.
+`worst-case`    (e1, +1) and (e1, −1): opposite gradients. With the smoothed hinge the gradient moves by 2/m, all that a
+                row can do, as long as the model is near 0; with the logistic loss by 1/m.
+`adversarial`   (±c e1 + s e2, +1), while a neighbour drives the model to −`drive` e2, where the loss of both rows is
+                nearly linear: the gradient moves by almost 2c/m with any loss.
+
+Mostly the row is where it belongs: there is one path to whoever computes with it. The leaves of a trusted hub upload
+their rows: there is one path too, but whoever hears the upload knows everything. PDML's users flip labels: there are
+two paths, and the eavesdropper, unless it hears the report, weighs both. The reports of all *other* users are the same
+in every run and known to it: what is proven holds for any of them, so their users may as well tell.
 
 Shadows are what the eavesdropper has instead of agents: they do what the method prescribes, with the data of one
 hypothesis, and never see a noise draw of the run.
@@ -6,30 +21,76 @@ hypothesis, and never see a noise draw of the run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
-from simnet.audit.canary import holder, neighbours
-from simnet.audit.lies import lying_flips, lying_peer, lying_plans
-from simnet.audit.row_paths import Way, ways
+import numpy as np
+import scipy.sparse as sp
+
+from simnet.audit.lies import lying_flips, lying_peer, lying_plans, who
 from simnet.audit.section import Audit
-from simnet.build import World, build
-from simnet.learning.dataset import Matrix
+from simnet.build import World, build, hold, own_objectives, training
+from simnet.errors import ScenarioError
+from simnet.learning.dataset import Dataset, Matrix, bound_rows
+from simnet.learning.dealing import DealtData
+from simnet.learning.objective import LocalObjective
 from simnet.methods.method import Calibration
 from simnet.methods.peer import Peer
 from simnet.scenario import Scenario
 from simnet.streams import Streams
+from simnet.vectors import Vector
+
+Report = tuple[bytes, float]
+"""A row as it travels: its features, and its label."""
+SINE = 0.3
+"""s of the adversarial pair; c = √(1 − s²)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowPath:
+    """How a row travels: the probability, its report if there is one, and what every agent then computes with."""
+
+    probability: float
+    report: Report | None
+    training: list[LocalObjective]
+
+
+def row_paths(world: World, plan: Audit) -> tuple[RowPath, ...]:
+    """All paths in a world that holds one of the two rows; where labels are flipped, the unflipped one comes first."""
+    scenario, part = world.scenario, world.learning.parts[plan.victim]
+    row = part.X[[plan.row]].tobytes() if isinstance(part.X, np.ndarray) else part.X[[plan.row]].toarray().tobytes()
+    label = float(part.y[plan.row])
+    held, reporting = hold(scenario, world.graph, world.learning.parts)
+    if reporting is None:
+        return (RowPath(1.0, None, world.objectives),)
+    reports = reporting.reports[plan.victim]
+    if reports is not None and not reports.arrived[plan.row]:
+        raise ScenarioError(f"audit.row = {plan.row}: its report is lost on the way, so it takes no part; name another")
+    regulariser, flipped = world.calibration.regulariser, scenario.algorithm.flip_probability(scenario.privacy)
+    if reports is None or not flipped:
+        computed = training(scenario, held, regulariser)
+        return (RowPath(1.0, None if reports is None else (row, label), computed),)
+    place = int(np.count_nonzero(reports.arrived[: plan.row]))
+    found = []
+    for probability, told in ((1.0 - flipped, label), (flipped, -label)):
+        y = held[plan.victim].y.copy()
+        y[place] = told
+        mine = training(scenario, [replace(held[plan.victim], y=y)], regulariser)
+        every = [*world.training[: plan.victim], *mine, *world.training[plan.victim + 1 :]]
+        found.append(RowPath(probability, (row, told), every))
+    return tuple(path for path in found if path.probability > 0.0)
 
 
 @dataclass(frozen=True)
 class Pair:
     """The two worlds, honest ones: the lie is told by the peers that `peers` makes.
 
-    `ways` are how the row may have come to its `holder` in either world; `public` are the features that are nobody's.
+    `paths` are how the row may have come to its `holder` in either world; `public` are the features that are nobody's.
     """
 
     plan: Audit
     worlds: tuple[World, World]
-    ways: tuple[tuple[Way, ...], tuple[Way, ...]]
+    paths: tuple[tuple[RowPath, ...], tuple[RowPath, ...]]
     public: Matrix | None
 
     @property
@@ -44,9 +105,9 @@ class Pair:
             return None
         return int(min(self.worlds[0].graph[self.plan.victim]))
 
-    def way(self, side: int, noise_seed: int) -> Way:
-        """The way that one run of one world takes."""
-        every = self.ways[side]
+    def path(self, side: int, noise_seed: int) -> RowPath:
+        """How the row travels in one run of one world."""
+        every = self.paths[side]
         flipped = lying_flips(1.0 - every[0].probability, self.worlds[side].scenario, self.plan.lie)
         draw = Streams(noise_seed).generator("labels", self.plan.victim).random()
         return every[-1] if draw < flipped else every[0]
@@ -55,19 +116,19 @@ class Pair:
         """All agents of one world, their privacy noise drawn from streams of their own seed."""
         world, plan = self.worlds[side], self.plan
         calibration = lying_plans(world.calibration, self.holder, plan.lie)
-        made = self._made(world, calibration, self.way(side, noise_seed), noise_seed)
+        made = self._made(world, calibration, self.path(side, noise_seed), noise_seed)
         made[self.holder] = lying_peer(made[self.holder], plan.lie)
         return self._driven(world, made)
 
-    def shadows(self, side: int, way: int = 0) -> list[Peer]:
+    def shadows(self, side: int, path: int = 0) -> list[Peer]:
         """Honest agents of one world, for an eavesdropper that wants to retrace their steps."""
         world = self.worlds[side]
-        made = self._made(world, world.calibration, self.ways[side][way], world.scenario.seed)
+        made = self._made(world, world.calibration, self.paths[side][path], world.scenario.seed)
         return self._driven(world, made)
 
-    def _made(self, world: World, calibration: Calibration, way: Way, seed: int) -> list[Peer]:
+    def _made(self, world: World, calibration: Calibration, path: RowPath, seed: int) -> list[Peer]:
         method, rounds = world.scenario.algorithm, world.scenario.rounds
-        return method.peers(calibration, way.training, world.sizes, rounds, Streams(seed), self.public)
+        return method.peers(calibration, path.training, world.sizes, rounds, Streams(seed), self.public)
 
     def _driven(self, world: World, made: list[Peer]) -> list[Peer]:
         """The same agents, with the adversary in its place."""
@@ -82,4 +143,97 @@ def pair(scenario: Scenario, plan: Audit) -> Pair:
     """Build both worlds."""
     world = build(scenario)
     first, second = neighbours(world, plan)
-    return Pair(plan, (first, second), (ways(first, plan), ways(second, plan)), world.learning.public)
+    return Pair(plan, (first, second), (row_paths(first, plan), row_paths(second, plan)), world.learning.public)
+
+
+def neighbours(world: World, plan: Audit) -> tuple[World, World]:
+    """Both worlds; a plan that makes no sense for them is refused."""
+    _check_places(world, plan)
+    _check_evidence(world, plan)
+    rows = _rows(world, plan)
+    return _with_row(world, plan, *rows[0]), _with_row(world, plan, *rows[1])
+
+
+def _check_evidence(world: World, plan: Audit) -> None:
+    spec, found = world.scenario.algorithm, world.calibration.plans[plan.victim]
+    if plan.evidence == "tests":
+        test = None if found is None else found.test
+        if test is None:
+            raise ScenarioError(f"audit.evidence = 'tests': {spec.name} has no test, only {who('has_test')} has")
+        if test.cap != 1:
+            raise ScenarioError(
+                f"audit.evidence = 'tests': algorithm.max_releases = {test.cap} must be 1, because the "
+                "questions after a release depend on the model that was released"
+            )
+
+
+def _check_places(world: World, plan: Audit) -> None:
+    if plan.victim >= world.agents:
+        raise ScenarioError(f"audit.victim = {plan.victim}: there are {world.agents} agents, counted from 0")
+    held = world.learning.rows[plan.victim]
+    if plan.row >= held:
+        raise ScenarioError(f"audit.row = {plan.row}: agent {plan.victim} holds {held} rows, counted from 0")
+    for a, b in plan.links:
+        if not world.graph.has_edge(a, b):
+            raise ScenarioError(f"audit.links: agents {a} and {b} share no link in this topology")
+    if plan.links and not any(holder(world, plan) in link for link in plan.links):
+        raise ScenarioError(f"audit.links: no link of agent {holder(world, plan)}, which has the row, is overheard")
+    if plan.canary == "adversarial":
+        _check_adversary(world, plan)
+
+
+def _check_adversary(world: World, plan: Audit) -> None:
+    spec = world.scenario.algorithm
+    if world.learning.features < 2:
+        raise ScenarioError("audit.canary = 'adversarial': it needs data with at least two features")
+    if not world.graph[plan.victim]:
+        raise ScenarioError(f"audit.canary = 'adversarial': the victim, agent {plan.victim}, has no neighbour")
+    if reason := spec.not_driven(plan.victim, reports_heard=plan.evidence == "all"):
+        raise ScenarioError(f"audit.canary = 'adversarial': {reason}")
+
+
+def holder(world: World, plan: Audit) -> int:
+    """Who computes with the row in question: its owner, or the hub that it was entrusted to."""
+    return world.scenario.algorithm.holder(plan.victim)
+
+
+def _rows(world: World, plan: Audit) -> tuple[tuple[Vector, float], tuple[Vector, float]]:
+    """The canary: two rows with their labels."""
+    features = world.learning.features
+    if plan.canary == "label-flip":
+        part = world.learning.parts[plan.victim]
+        held = part.X[[plan.row]]
+        row = held.toarray()[0] if isinstance(held, sp.csr_array) else held[0]
+        return (row, float(part.y[plan.row])), (row, -float(part.y[plan.row]))
+    first = np.zeros(features)
+    if plan.canary == "worst-case":
+        first[0] = 1.0
+        first = _bounded(first)
+        return (first, 1.0), (first, -1.0)
+    first[:2] = math.sqrt(1.0 - SINE**2), SINE
+    first = _bounded(first)
+    second = first.copy()
+    second[0] = -first[0]
+    return (first, 1.0), (second, 1.0)
+
+
+def _bounded(row: Vector) -> Vector:
+    """The row with a norm of at most 1 in floating point too, as every other row has."""
+    bounded = bound_rows(row[np.newaxis, :])
+    assert isinstance(bounded, np.ndarray)
+    return np.array(bounded[0], dtype=np.float64)
+
+
+def _with_row(world: World, plan: Audit, row: Vector, label: float) -> World:
+    """The world with the victim's row replaced; what only the evaluation looks at is cut down, because nobody will."""
+    parts = list(world.learning.parts)
+    held = parts[plan.victim]
+    X = held.X.toarray() if isinstance(held.X, sp.csr_array) else held.X.copy()
+    y = held.y.copy()
+    X[plan.row], y[plan.row] = row, label
+    parts[plan.victim] = Dataset(held.name, sp.csr_array(X) if isinstance(held.X, sp.csr_array) else X, y)
+    learning = DealtData(parts, world.learning.test.take(np.arange(1)))
+    objectives = list(world.objectives)
+    changed = own_objectives(world.scenario, [parts[plan.victim]], world.calibration.regulariser)
+    objectives[plan.victim] = changed[0]
+    return replace(world, learning=learning, objectives=objectives)

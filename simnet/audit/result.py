@@ -1,19 +1,24 @@
-"""What an audit found, and the folder that keeps it."""
+"""What an audit found, what it is held against, and the folder that keeps it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import tomli_w
+from rich.table import Table
 
 from simnet.audit.bounds import Bound
 from simnet.audit.section import Audit
 from simnet.audit.trials import Trials
 from simnet.methods.method import Promise
+from simnet.privacy import zcdp
+from simnet.privacy.ledger import Charge, account
+from simnet.privacy.mechanisms import mechanism
 from simnet.record.atomic import AtomicFolder, refusing
 from simnet.record.folder import slug
 from simnet.record.formats import csv_text, json_text
@@ -103,7 +108,7 @@ class AuditResult:
         return parent / digest[:12]
 
     def _rows(self) -> list[dict[str, Any]]:
-        """One row a run; data set 1 or 2, then the scores to eight digits."""
+        """One row per run: data set 1 or 2, then the scores to eight digits."""
         rows = []
         for number, table in enumerate((self.trials.first, self.trials.second), 1):
             for run, scores in enumerate(table):
@@ -118,3 +123,69 @@ class AuditResult:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
+
+
+def promise(charges: Iterable[Charge], scenario: Scenario, plan: Audit) -> Promise:
+    """What the audited agent says it spends: the ε that a lower bound is held against.
+
+    The charges are those of whoever has the row. `paper` calibration promises what its paper claims, any other a proof;
+    the method knows whom it promises what (`Method.promise`). Of the tests alone the paper claims what the theorem that
+    it cites gives, ε1 + ε2, before it turns that into zCDP.
+    """
+    every = tuple(charges)
+    kept_by = "claimed" if scenario.privacy.calibration == "paper" else "proven"
+    if plan.evidence != "tests":
+        spent = account(every, scenario.privacy.delta)
+        heard = plan.evidence == "all"
+        return scenario.algorithm.promise(spent, kept_by, owner=plan.victim, reports_heard=heard)
+    tests = [charge for charge in every if charge.mechanism == "sparse-vector"]
+    looked_at = [charge for charge in every if charge.mechanism == "tested-objective"]
+    claimed = sum(_pure(charge) for charge in tests)
+    return Promise(claimed, account([*tests, *looked_at], scenario.privacy.delta).proven_epsilon, kept_by)
+
+
+def _pure(test: Charge) -> float:
+    numbers = dict(test.parameters)
+    claim = mechanism(test.mechanism, numbers).claim(numbers)
+    return math.inf if claim is None else zcdp.pure_epsilon(claim.rho)
+
+
+def audit_table(result: AuditResult) -> Table:
+    """One audit, at most 80 columns wide."""
+    plan, bound = result.plan, result.bound
+    kept = {"claimed": "by its paper", "proven": "by proof"}
+    scenario = result.scenario
+    attack = f"{scenario.algorithm.name}, {plan.canary} canary, δ = {scenario.privacy.delta:g}"
+    table = Table(title=f"{scenario.name}\n{attack}", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    side = "tests only; " if plan.evidence == "tests" else ""
+    event = f"{result.score}: {bound.likely:,} of {bound.runs[0]:,} against {bound.unlikely:,} of {bound.runs[1]:,}"
+    rows = [
+        ("ε claimed", _number(result.promise.claimed), f"{side}by the method's paper"),
+        ("ε proven", _number(result.promise.proven), f"{side}by a theorem we stand behind"),
+        ("lower bound", _number(bound.epsilon), f"at {plan.confidence:.0%} confidence; {event}"),
+        ("Gaussian shape", _number(result.gaussian), "a lower bound only if the score is Gaussian"),
+        ("runs", f"{plan.runs:,}", "on each data set, half of them to choose the event"),
+    ]
+    if plan.lie is not None:
+        rows.append(("lie", plan.lie, "what the victim was made to do"))
+    rows.append(("verdict", result.verdict.partition(":")[0], _reason(result, kept[result.promise.kept_by])))
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _reason(result: AuditResult, kept: str) -> str:
+    if result.broken:
+        return f"lower bound above the claim of {result.promise.epsilon:.4g} ({kept})"
+    if not math.isfinite(result.promise.epsilon):
+        return "no finite ε is promised"
+    return f"nothing found against ε = {result.promise.epsilon:.4g} ({kept})"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if math.isfinite(value) else "∞"

@@ -13,16 +13,19 @@ and never invalid.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from simnet.audit.outcomes import TestOutcomes
+from simnet.audit.pair import Report, RowPath
 from simnet.audit.transcript import Round
 from simnet.methods.peer import Peer
 from simnet.privacy.sparse_vector import SvtPlan
 from simnet.vectors import Vector
+
+_NODES = 400
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Reading:
 
 
 Hypothesis = Sequence[tuple[float, Reading]]
-"""The ways in which a data set may have led to a run: how probable each is, and what it makes of the run."""
+"""The paths by which a data set may have led to a run: how probable each is, and what it makes of the run."""
 
 
 def score(first: Hypothesis, second: Hypothesis) -> dict[str, float]:
@@ -61,7 +64,7 @@ def read(shadow: Peer, rounds: Sequence[Round], test: SvtPlan | None) -> Reading
     """Retrace a run with a fresh `shadow` of the victim, which has the data of one hypothesis."""
     likelihood, off = 0.0, 0.0
     noises: list[Vector] = []
-    outcomes = None if test is None else TestOutcomes(test)
+    outcomes = None if test is None else AnswerLikelihood(test)
     for each in rounds:
         model = None if each.sent is None else each.sent[0]
         if outcomes is not None and each.skipped != "exhausted":
@@ -80,7 +83,7 @@ def read(shadow: Peer, rounds: Sequence[Round], test: SvtPlan | None) -> Reading
 
 def score_tests(shadows: Sequence[Peer], rounds: Sequence[Round], test: SvtPlan) -> dict[str, float]:
     """The score of the test's answers alone, up to the first "yes": what was sent then is not looked at."""
-    outcomes = [TestOutcomes(test) for _ in shadows]
+    outcomes = [AnswerLikelihood(test) for _ in shadows]
     for each in rounds:
         for shadow, outcome in zip(shadows, outcomes, strict=True):
             outcome.note(_question(shadow, None), passed=each.sent is not None)
@@ -90,6 +93,13 @@ def score_tests(shadows: Sequence[Peer], rounds: Sequence[Round], test: SvtPlan)
     return {"tests": outcomes[0].log_likelihood() - outcomes[1].log_likelihood()}
 
 
+def report_score(heard: Report, first: Sequence[RowPath], second: Sequence[RowPath]) -> float:
+    """The log-likelihood ratio of one report."""
+    chances = [sum(path.probability for path in side if path.report == heard) for side in (first, second)]
+    logs = [math.log(chance) if chance > 0.0 else -math.inf for chance in chances]
+    return logs[0] - logs[1]
+
+
 def _question(shadow: Peer, released: Vector | None) -> float:
     asked = shadow.question(released)
     assert asked is not None, "a plan with a test belongs to a peer that asks"
@@ -97,14 +107,55 @@ def _question(shadow: Peer, released: Vector | None) -> float:
 
 
 def _mixed(hypothesis: Hypothesis) -> float:
-    """The log-likelihood of a hypothesis that leaves several ways open."""
+    """The log-likelihood of a hypothesis that leaves several paths open."""
     logs = np.array([np.log(probability) + reading.likelihood for probability, reading in hypothesis])
     return float(np.logaddexp.reduce(logs))
 
 
 def _spread(hypothesis: Hypothesis) -> float:
-    """How much the candidates differ from round to round, on the way on which they do least; as a logarithm."""
+    """How much the candidates differ from round to round, on the path on which they do least; as a logarithm."""
     noises = [np.array(reading.noises) for _, reading in hypothesis]
     if len(noises[0]) < 2:
         return 0.0
     return min(float(np.log(np.var(each, axis=0).sum() + np.finfo(float).tiny)) for each in noises)
+
+
+class AnswerLikelihood:
+    """Collects a sparse vector test's answers to known queries.
+
+    Their likelihood integrates over what nobody knows, the noise on the threshold.
+    """
+
+    def __init__(self, plan: SvtPlan) -> None:
+        self.plan = plan
+        # Quantiles of the Laplace distribution at the midpoints of equal probabilities: a rule with equal weights.
+        middles = (np.arange(_NODES) + 0.5) / _NODES
+        bars = np.where(middles < 0.5, np.log(2 * middles), -np.log(2 - 2 * middles))
+        self._bars = plan.threshold + plan.threshold_scale * bars
+        self._log = np.zeros(_NODES)
+        self._sum = 0.0
+
+    def note(self, query: float, *, passed: bool) -> None:
+        """One answer to one query."""
+        gap = query - self._bars if passed else self._bars - query
+        # An answer that is all but impossible counts as that, not as an infinite score.
+        answer = np.maximum(laplace_below(gap, self.plan.query_scale), np.finfo(np.float64).tiny)
+        if self.plan.redraw:
+            self._sum += float(np.log(np.mean(answer)))
+        else:
+            self._log += np.log(answer)
+
+    def log_likelihood(self) -> float:
+        """Of all answers together."""
+        if self.plan.redraw:
+            return self._sum
+        top = float(self._log.max())
+        return top + float(np.log(np.mean(np.exp(self._log - top))))
+
+
+def laplace_below(x: Vector, scale: float) -> Vector:
+    """The probability that noise of that scale is below x; without noise, that 0 is, half of it at x = 0."""
+    if scale == 0.0:
+        return np.heaviside(x, 0.5)
+    tail = 0.5 * np.exp(-np.abs(x) / scale)
+    return np.asarray(np.where(x < 0.0, tail, 1.0 - tail))

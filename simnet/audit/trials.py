@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from simnet.audit.bounds import Table
 from simnet.audit.pair import Pair, pair
-from simnet.audit.row_paths import report_score
-from simnet.audit.scores import read, score, score_tests
+from simnet.audit.scores import read, report_score, score, score_tests
 from simnet.audit.section import Audit
 from simnet.audit.transcript import Eavesdropper
 from simnet.diagnostics import tell
@@ -29,7 +28,6 @@ from simnet.scenario import Scenario
 from simnet.simulate import play
 from simnet.streams import Streams
 
-Table = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 _CHUNK = 50
@@ -37,7 +35,7 @@ _CHUNK = 50
 
 @dataclass(frozen=True)
 class Trials:
-    """The scores of all runs, one row a run and one column a name, and the victim's charges in the first run."""
+    """The scores of all runs, one row per run and one column per name, and the victim's charges in the first run."""
 
     names: tuple[str, ...]
     first: Table
@@ -95,7 +93,7 @@ def _chunk(task: bytes, side: int, start: int) -> tuple[int, int, list[dict[str,
 
 @lru_cache(maxsize=1)
 def _pair(task: bytes) -> Pair:
-    """The worlds of a task, built once a process."""
+    """The worlds of a task, built once per process."""
     return pair(*pickle.loads(task))
 
 
@@ -109,20 +107,20 @@ def run_once(worlds: Pair, side: int, seed: int) -> dict[str, float]:
         return score_tests([_shadow(worlds, each) for each in (0, 1)], heard.rounds, test)
     first, second = (
         [
-            (way.probability, read(_shadow(worlds, each, number), heard.rounds, test))
-            for number, way in enumerate(worlds.ways[each])
+            (path.probability, read(_shadow(worlds, each, number), heard.rounds, test))
+            for number, path in enumerate(worlds.paths[each])
         ]
         for each in (0, 1)
     )
     found = score(first, second)
-    report = worlds.way(side, seed).report
+    report = worlds.path(side, seed).report
     if plan.evidence == "all" and report is not None:
-        found["reports"] = report_score(report, *worlds.ways)
+        found["reports"] = report_score(report, *worlds.paths)
     return found
 
 
-def _shadow(worlds: Pair, hypothesis: int, way: int = 0) -> Peer:
-    return worlds.shadows(hypothesis, way)[worlds.holder]
+def _shadow(worlds: Pair, hypothesis: int, path: int = 0) -> Peer:
+    return worlds.shadows(hypothesis, path)[worlds.holder]
 
 
 def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:

@@ -90,7 +90,7 @@ def audit(
 
     from simnet.audit import audit as attack
     from simnet.audit import load_audit
-    from simnet.audit.report import audit_table
+    from simnet.audit.result import audit_table
     from simnet.cli.terminal import progress, show, show_json
 
     changed = changes(sets, seed) | ({} if runs is None else {"audit.runs": runs})

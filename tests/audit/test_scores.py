@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from simnet import run
-from simnet.audit.outcomes import TestOutcomes as Outcomes
 from simnet.audit.pair import pair
+from simnet.audit.scores import AnswerLikelihood as Outcomes
 from simnet.audit.transcript import Eavesdropper
 from simnet.audit.trials import listen
 from simnet.methods.pp_admm import PpAdmmPeer
@@ -73,10 +73,10 @@ def test_the_recovered_noise_of_a_server_is_what_it_added_to_its_minimiser():
         )
     )
     schedule = worlds.worlds[0].calibration.plans[2]
-    for way in (0, 1):
-        # A seed for which the label in question goes the way that the eavesdropper supposes.
-        seed = next(seed for seed in range(100) if worlds.way(1, seed) is worlds.ways[1][way])
-        victim, rng = worlds.shadows(1, way)[2], Streams(seed).generator("noise", 2)
+    for path in (0, 1):
+        # A seed for which the label in question takes the path that the eavesdropper supposes.
+        seed = next(seed for seed in range(100) if worlds.path(1, seed) is worlds.paths[1][path])
+        victim, rng = worlds.shadows(1, path)[2], Streams(seed).generator("noise", 2)
         for each, plan in zip(listen(worlds, 1, seed).rounds, schedule.rounds, strict=True):
             assert victim.noise_of(each.t, each.sent[0], each.known).noise == pytest.approx(
                 gaussian(rng, plan.scale, 3), abs=1e-8
