@@ -16,7 +16,7 @@ from simnet.audit.bounds import Bound
 from simnet.audit.section import Audit
 from simnet.audit.trials import Trials
 from simnet.methods.method import Promise
-from simnet.privacy import zcdp
+from simnet.privacy import claims
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.mechanisms import mechanism
 from simnet.record.atomic import AtomicFolder, refusing
@@ -147,7 +147,7 @@ def promise(charges: Iterable[Charge], scenario: Scenario, plan: Audit) -> Promi
 def _pure(test: Charge) -> float:
     numbers = dict(test.parameters)
     claim = mechanism(test.mechanism, numbers).claim(numbers)
-    return math.inf if claim is None else zcdp.pure_epsilon(claim.rho)
+    return math.inf if claim is None else claims.pure_epsilon(claim.rho)
 
 
 def audit_table(result: AuditResult) -> Table:

@@ -13,7 +13,7 @@ from simnet.build import World, build, build_links, build_writer
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import AgentSize, Setting
 from simnet.network import frame
-from simnet.privacy.noise_plan import Facts, span
+from simnet.privacy.budget import Facts, span
 from simnet.scenario import Scenario
 from simnet.sim.faults import happenings
 from simnet.streams import Streams

@@ -27,9 +27,8 @@ from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Step
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Method, Surroundings
 from simnet.methods.peer import Candidate, Known, Peer, Proposal, Solving, Work, alone, without_noise
 from simnet.parts.fields import Count, NonNegative, Positive
-from simnet.privacy.budget import Privacy
+from simnet.privacy.budget import Facts, NoisePlan, Privacy, span
 from simnet.privacy.ledger import BARE
-from simnet.privacy.noise_plan import Facts, NoisePlan, span
 from simnet.privacy.problem import LocalProblem
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector

@@ -34,11 +34,10 @@ from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Promise, Setting, Surroundings
 from simnet.methods.peer import Candidate, Hub, Known, Peer, Proposal, added
 from simnet.parts.fields import NonNegative, Positive, Share
-from simnet.privacy.budget import Privacy
+from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, Account, Charge
 from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise import gaussian
-from simnet.privacy.noise_plan import Facts, NoisePlan
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector

@@ -27,11 +27,10 @@ from simnet.methods.method import AgentPlace
 from simnet.methods.peer import Peer, Proposal, Solving, Test, Work, alone
 from simnet.methods.pp_admm import PAPER_OUTPUT_SHARE, PaperBudget, Perturbation, PpAdmm, PpAdmmPeer, plan_by_paper
 from simnet.parts.fields import Count, NonNegative, Positive, Share
-from simnet.privacy import zcdp
-from simnet.privacy.budget import Privacy
+from simnet.privacy import claims
+from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Charge
 from simnet.privacy.mechanisms import problem_parameters
-from simnet.privacy.noise_plan import NoisePlan
 from simnet.privacy.objective_perturbation import PerturbationPlan, Target, bare
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SparseVector, SvtPlan, split
@@ -123,7 +122,7 @@ class IppAdmm(PpAdmm):
     def paper_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
         """Algorithm 2, lines 6, 9 and 11: a release only if the test on the perturbed minimiser passes."""
         budget = self.paper_budget(privacy, rounds)
-        test = self._paper_test(problem, zcdp.pure_epsilon(budget.rho_test))
+        test = self._paper_test(problem, claims.pure_epsilon(budget.rho_test))
         charge = test.charge(problem, rounds, self.clip, self.paper_tolerance, printed=self.sensitivity == "printed")
         return paper_plan_with_test(budget, problem, test, charge, rounds, self.paper_tolerance)
 
@@ -261,7 +260,7 @@ def plan_with_test(
     if not 0.0 < share < 1.0:
         raise BudgetError(f"test_share = {share}: a share lies strictly between 0 and 1")
     problem, tolerance = target.problem, target.tolerance
-    total = zcdp.pure_epsilon(share * zcdp.rho_of(target.epsilon, target.delta))
+    total = claims.pure_epsilon(share * claims.rho_of(target.epsilon, target.delta))
     test = proven_test(problem, total, threshold, cap, clip, tolerance, shared_noise=shared_noise)
     charge = test.charge(problem, rounds, clip, tolerance)
     objectives = rounds if shared_noise else cap

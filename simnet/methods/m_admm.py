@@ -35,8 +35,7 @@ from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, S
 from simnet.methods.peer import Candidate, Peer, Proposal, Work, added, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import Positive
-from simnet.privacy.budget import Privacy
-from simnet.privacy.noise_plan import NoisePlan
+from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, objective_rounds, primal_rounds
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector

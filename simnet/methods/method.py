@@ -16,9 +16,8 @@ from simnet.learning.dataset import Dataset, Matrix
 from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
-from simnet.privacy.budget import Privacy
+from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import Account, Ledger
-from simnet.privacy.noise_plan import Facts, NoisePlan
 from simnet.streams import Streams
 from simnet.vectors import Square
 

@@ -27,11 +27,10 @@ from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Promise, Setting, Surroundings
 from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, added
 from simnet.parts.fields import NonNegative, Number, Positive
-from simnet.privacy.budget import Privacy
+from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Account, Charge
 from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.noise import flip_labels, flip_probability, gaussian, in_ball
-from simnet.privacy.noise_plan import NoisePlan
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.objective_perturbation import default_tolerance
 from simnet.privacy.problem import LocalProblem

@@ -30,12 +30,11 @@ from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting
 from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, in_objective
 from simnet.parts.fields import Positive, Share
-from simnet.privacy import zcdp
-from simnet.privacy.budget import Privacy
+from simnet.privacy import claims
+from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.claims import DELTA1
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.mechanisms import problem_parameters
-from simnet.privacy.noise_plan import NoisePlan
 from simnet.privacy.objective_perturbation import PerturbationPlan, Target, bare, default_tolerance, fixed
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SvtPlan
@@ -248,10 +247,10 @@ class PaperBudget:
                 raise BudgetError(f"{name} = {share}: a share lies strictly between 0 and 1")
         if not 0.0 <= test_share < 1.0:
             raise BudgetError(f"test_share = {test_share}: a share of at least 0 and below 1 would be right")
-        rho_total = zcdp.printed_rho(epsilon, delta)
+        rho_total = claims.printed_rho(epsilon, delta)
         rho = (1.0 - test_share) * rho_total / releases
         rho1 = (1.0 - output_share) * rho
-        epsilon1 = zcdp.epsilon_of(rho1, DELTA1)
+        epsilon1 = claims.epsilon_of(rho1, DELTA1)
         return cls(
             delta=delta,
             delta1=DELTA1,

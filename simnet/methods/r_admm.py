@@ -28,8 +28,8 @@ from simnet.methods.method import AgentPlace, Finding, Setting
 from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import NonNegative, Positive
+from simnet.privacy.budget import NoisePlan
 from simnet.privacy.ledger import Charge
-from simnet.privacy.noise_plan import NoisePlan
 from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, objective_rounds
 from simnet.streams import Streams
 from simnet.vectors import Parts, Square, Vector

@@ -1,7 +1,8 @@
 """What each paper says a use of its mechanism costs: the *claimed* prices, errata and all.
 
 They are computed from the noise that was really drawn, by reading the papers' theorems backwards. None means that no
-paper prices this use.
+paper prices this use. Prices add up as zero-concentrated differential privacy, as the PP-ADMM paper uses it: Bun and
+Steinke, "Concentrated differential privacy" (TCC 2016), quoted as Lemmas 1 to 4 of the paper.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from simnet.privacy import zcdp
 
 Parameters = Mapping[str, float]
 
@@ -48,8 +47,8 @@ def perturbed_minimiser(p: Parameters) -> Claim | None:
     delta1 = p.get("delta1", DELTA1)
     epsilon3 = 2.0 * p["lipschitz"] * math.sqrt(2.0 * math.log(1.25 / delta1)) / (p["rows"] * p["sigma"])
     epsilon1 = epsilon3 + 2.8 * p["smoothness"] / (p["rows"] * regulariser)
-    rho2 = zcdp.gaussian_rho(p["tolerance"] / p["curvature"], p["output_sigma"])
-    return Claim(rho=zcdp.rho_of(epsilon1, delta1) + rho2)
+    rho2 = gaussian_rho(p["tolerance"] / p["curvature"], p["output_sigma"])
+    return Claim(rho=rho_of(epsilon1, delta1) + rho2)
 
 
 def sparse_vector(p: Parameters) -> Claim:
@@ -62,7 +61,7 @@ def sparse_vector(p: Parameters) -> Claim:
     sensitivity = 2.0 * p["clip"] / (1.0 if p["printed"] else p["rows"])
     epsilon1 = p["cap"] * sensitivity / p["threshold_scale"]
     epsilon2 = 2.0 * p["cap"] * sensitivity / p["query_scale"]
-    return Claim(rho=zcdp.pure_rho(epsilon1 + epsilon2))
+    return Claim(rho=pure_rho(epsilon1 + epsilon2))
 
 
 def penalty_gamma(p: Parameters) -> Claim:
@@ -89,9 +88,43 @@ def reported_label(p: Parameters) -> Claim:
 
 def noisy_gradient(p: Parameters) -> Claim:
     """DP-ADMM, proof of Theorem 1: the Gaussian mechanism with sensitivity c/n."""
-    return Claim(rho=zcdp.gaussian_rho(p["gradient_bound"] / p["rows"], p["sigma"]))
+    return Claim(rho=gaussian_rho(p["gradient_bound"] / p["rows"], p["sigma"]))
 
 
 def bare_model(_: Parameters) -> Claim:
     """A model without noise: no privacy."""
     return Claim(pure=math.inf)
+
+
+def printed_rho(epsilon: float, delta: float) -> float:
+    """The paper's ρ = ε²/(4 ln 1/δ) (Lemma 3), which spends more than ε: `epsilon_of` of it is ε + ρ."""
+    return epsilon * epsilon / (4.0 * math.log(1.0 / delta))
+
+
+def epsilon_of(rho: float, delta: float) -> float:
+    """ε = ρ + 2√(ρ ln 1/δ): what ρ-zCDP means at δ (Lemma 4)."""
+    return rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta))
+
+
+def rho_of(epsilon: float, delta: float) -> float:
+    """The ρ with ρ + 2√(ρ ln 1/δ) = ε exactly: √ρ = √(ln 1/δ + ε) − √(ln 1/δ)."""
+    log = math.log(1.0 / delta)
+    # The difference of the two roots, written without cancellation.
+    return (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2
+
+
+def pure_rho(epsilon: float) -> float:
+    """ε-DP is ε²/2-zCDP (Lemma 3)."""
+    return 0.5 * epsilon * epsilon
+
+
+def pure_epsilon(rho: float) -> float:
+    """The pure ε that Lemma 3 prices at ρ."""
+    return math.sqrt(2.0 * rho)
+
+
+def gaussian_rho(sensitivity: float, sigma: float) -> float:
+    """Noise N(0, σ²) on a query of that sensitivity is Δ²/(2σ²)-zCDP (Lemma 1)."""
+    if sensitivity == 0.0:
+        return 0.0
+    return 0.5 * (sensitivity / sigma) ** 2 if sigma > 0.0 else math.inf

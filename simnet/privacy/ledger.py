@@ -13,10 +13,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-from simnet.errors import BudgetError, LogError
-from simnet.privacy import curves, zcdp
+from simnet.errors import BudgetError
+from simnet.privacy import claims, curves
 from simnet.privacy.claims import Claim
 from simnet.privacy.curves import ORDERS, Curve
 from simnet.privacy.mechanisms import mechanism
@@ -60,26 +60,6 @@ class Charge:
     def use(self) -> Use:
         """The mechanism and its numbers, whatever the kind and the count."""
         return self.mechanism, self.parameters
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for an event log."""
-        return {
-            "mechanism": self.mechanism,
-            "parameters": dict(self.parameters),
-            "kind": self.kind,
-            "times": self.times,
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Charge:
-        """The charge that `to_json` wrote."""
-        try:
-            kind, times = value["kind"], int(value["times"])
-            if kind not in ("test", "release"):
-                raise LogError(f"kind = {kind!r}: a charge is a test or a release")
-            return cls.of(str(value["mechanism"]), value["parameters"], kind, times)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise LogError(f"not a charge, it needs mechanism, parameters, kind and times: {value!r}") from error
 
 
 BARE = Charge.of("bare-model", {})
@@ -125,14 +105,6 @@ def network_of(ledgers: Iterable[Ledger]) -> Account:
     """The guarantee of a network whose agents have these ledgers, all at one δ."""
     # Agents that made the same charges share a state: thousands are told apart without looking at a number.
     return network(ledger.account() for ledger in {ledger.state: ledger for ledger in ledgers}.values())
-
-
-def parts(charges: Iterable[Charge], delta: float) -> tuple[tuple[str, int, float | None], ...]:
-    """Each mechanism on its own: theorem, how often it counts, and the proven ε if there were nothing else."""
-    return tuple(
-        (mechanism(use[0], dict(use[1])).theorem, count, _account(((use, count),), delta).proven_epsilon)
-        for use, count in _after_all(_NOTHING, charges).uses
-    )
 
 
 class Ledger:
@@ -217,26 +189,26 @@ def _account(uses: tuple[tuple[Use, int], ...], delta: float) -> Account:
         return Account(0.0, 0.0, "nothing was released")
     total = sum((count * _curve(use) for use, count in uses), start=0.0 * ORDERS)
     theorems = dict.fromkeys(mechanism(use[0], dict(use[1])).theorem for use, _ in uses)
-    claims = [(_claim(use), count) for use, count in uses]
-    label = sum(count * claim.label for claim, count in claims if claim is not None)
+    prices = [(_claim(use), count) for use, count in uses]
+    label = sum(count * claim.label for claim, count in prices if claim is not None)
     return Account(
-        claimed_epsilon=_claimed(claims, delta),
+        claimed_epsilon=_claimed(prices, delta),
         proven_epsilon=_finite(curves.epsilon(total, delta)),
         basis="; ".join([*theorems, "Rényi composition"]),
         label_epsilon=label or None,
     )
 
 
-def _claimed(claims: list[tuple[Claim | None, int]], delta: float) -> float | None:
+def _claimed(prices: list[tuple[Claim | None, int]], delta: float) -> float | None:
     """Pure losses add, ρ adds and converts (Lemmas 2 and 4 of PP-ADMM); the two kinds add as ε."""
     pure = rho = label = 0.0
-    for claim, count in claims:
+    for claim, count in prices:
         if claim is None:
             return None
         pure += count * claim.pure
         rho += count * claim.rho
         label += count * claim.label
-    return _finite(pure + label + zcdp.epsilon_of(rho, delta))
+    return _finite(pure + label + claims.epsilon_of(rho, delta))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -16,18 +16,22 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import numpy as np
+import scipy
 
-from simnet.privacy.calibration import smallest_scale
+from simnet.errors import BudgetError
+from simnet.privacy.budget import BARE_TOLERANCE, Facts, NoisePlan, span
 from simnet.privacy.ledger import BARE, Basis, Charge, account, claimed
 from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.noise import gamma_type, gaussian
-from simnet.privacy.noise_plan import BARE_TOLERANCE, Facts, NoisePlan, span
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE, default_tolerance
 from simnet.privacy.problem import LocalProblem
 from simnet.vectors import Vector
 
 Noise = Literal["gamma", "gaussian"]
 GammaMechanism = Literal["penalty-gamma", "linear-gamma"]
+
+_SMALLEST, _LARGEST = 1e-12, 1e12
+"""Scales beyond which no noise is looked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +107,37 @@ def calibrated(
         return math.inf if found is None else found
 
     return at(smallest_scale(loss, epsilon, part))
+
+
+def smallest_scale(loss_of_scale: Callable[[float], float], target: float, part: str) -> float:
+    """The smallest scale, to nine digits, at which a decreasing loss is at most `target`; never above it.
+
+    `part` names what no noise can reduce, for the sentence that says that the target cannot be met.
+    """
+    if not target > 0.0:
+        raise BudgetError(f"epsilon = {target}: it must be above 0")
+    low = high = 1.0
+    while loss_of_scale(high) > target:
+        low, high = high, high * 8.0
+        if high > _LARGEST:
+            raise BudgetError(
+                f"ε = {target:g} cannot be met: {part} alone costs ε = {loss_of_scale(_LARGEST):.4g} "
+                "however much noise is added; a target above that would fit"
+            )
+    while loss_of_scale(low) <= target:
+        low, high = low / 8.0, low
+        if low < _SMALLEST:
+            return high
+    # brentq needs finite values; beyond 1e6 only the sign matters.
+    root = scipy.optimize.brentq(
+        lambda x: min(loss_of_scale(math.exp(x)), 1e6) - target, math.log(low), math.log(high), xtol=1e-10
+    )
+    scale = math.exp(root)
+    nudge = 1e-10
+    while loss_of_scale(scale) > target:
+        scale *= 1.0 + nudge
+        nudge *= 2.0
+    return scale
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ import numpy as np
 
 from simnet.errors import BudgetError
 from simnet.privacy import curves
+from simnet.privacy.budget import BARE_TOLERANCE, Facts, NoisePlan
 from simnet.privacy.curves import ORDERS, Curve
 from simnet.privacy.ledger import BARE, Charge, account
 from simnet.privacy.mechanisms import mechanism, problem_parameters
-from simnet.privacy.noise_plan import BARE_TOLERANCE, Facts, NoisePlan
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SvtPlan
 

@@ -15,26 +15,17 @@ def report(source: Path, output: Path | None = None) -> Path:
     LogError if a log is cut, altered, or breaks the laws of a run: a page never shows half a run.
     """
     source = Path(source)
+    # Each page has its own libraries: a run needs no tables of studies, a study no drawing of a graph.
     if (source / PLAN).is_file():
-        folder, text = source, _study_page(source)
+        from simnet.report.study_page import read_study, study_page
+
+        folder, text = source, study_page(read_study(source))
     else:
-        folder, text = find_log(source).parent, _run_page(source)
+        from simnet.report.run_facts import read_run
+        from simnet.report.run_page import run_page
+
+        folder, text = find_log(source).parent, run_page(read_run(source))
     target = folder / "report.html" if output is None else Path(output)
     with refusing(target, "the report cannot be written"):
         write_file(target, text.encode())
     return target
-
-
-def _run_page(source: Path) -> str:
-    from simnet.report.run_facts import read_run
-    from simnet.report.run_page import run_page
-
-    return run_page(read_run(source))
-
-
-def _study_page(folder: Path) -> str:
-    # Polars is loaded only for those who have a study.
-    from simnet.report.study_facts import read_study
-    from simnet.report.study_page import study_page
-
-    return study_page(read_study(folder))

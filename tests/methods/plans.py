@@ -6,7 +6,7 @@ from typing import Any
 
 from simnet.methods.ipp_admm import TEST_SHARE, paper_plan_with_test, paper_test, plan_with_test
 from simnet.methods.pp_admm import PAPER_TOLERANCE, PaperBudget
-from simnet.privacy import zcdp
+from simnet.privacy import claims
 from simnet.privacy.objective_perturbation import PerturbationPlan, Target
 from simnet.privacy.problem import LocalProblem
 
@@ -37,7 +37,7 @@ def proven_ipp(
 def paper_ipp(
     budget: PaperBudget, problem: LocalProblem, rounds: int, clip: float, sensitivity: Any = "per-row", **options: Any
 ) -> PerturbationPlan:
-    total = zcdp.pure_epsilon(budget.rho_test)
+    total = claims.pure_epsilon(budget.rho_test)
     test = paper_test(problem, total, THRESHOLD, budget.releases, clip, sensitivity, **options)
     charge = test.charge(problem, rounds, clip, PAPER_TOLERANCE, printed=sensitivity == "printed")
     return paper_plan_with_test(budget, problem, test, charge, rounds, PAPER_TOLERANCE)

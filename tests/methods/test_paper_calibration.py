@@ -9,7 +9,7 @@ import pytest
 from simnet.errors import BudgetError
 from simnet.methods.dp_admm import paper_sigma
 from simnet.methods.pp_admm import PaperBudget, plan_by_paper
-from simnet.privacy import zcdp
+from simnet.privacy import claims
 from simnet.privacy.ledger import account
 from simnet.privacy.problem import LocalProblem
 from tests.methods.plans import paper_ipp
@@ -45,7 +45,7 @@ def test_the_claim_of_a_plan_is_the_budget_it_came_from(epsilon: float) -> None:
     budget = PaperBudget.of(epsilon, DELTA, 30)
     plan = plan_by_paper(budget, problem(budget))
     claimed = account([plan.release] * 30, DELTA).claimed_epsilon
-    assert claimed == pytest.approx(zcdp.epsilon_of(budget.rho_total, DELTA))
+    assert claimed == pytest.approx(claims.epsilon_of(budget.rho_total, DELTA))
     assert claimed == plan.epsilon
 
 
@@ -67,7 +67,7 @@ def test_ipp_admm_has_the_papers_test() -> None:
     assert once.test.threshold_scale == per_row.test.threshold_scale
     for plan in (printed, per_row, once):
         spent = account((*plan.opening, *[plan.release] * 15), DELTA)
-        assert spent.claimed_epsilon == pytest.approx(zcdp.epsilon_of(budget.rho_total, DELTA))
+        assert spent.claimed_epsilon == pytest.approx(claims.epsilon_of(budget.rho_total, DELTA))
 
 
 def test_what_the_paper_claims_for_ipp_admm_is_less_than_what_can_be_proven() -> None:
@@ -91,7 +91,7 @@ def test_the_agent_with_the_fewest_rows_decides_the_regulariser() -> None:
     small, large = budget.regulariser_floor(1000), budget.regulariser_floor(9000)
     assert small == pytest.approx(9 * large)
     shared = plan_by_paper(budget, LocalProblem.of(9000, 3, 0.5, small))
-    assert shared.epsilon < zcdp.epsilon_of(budget.rho_total, DELTA)
+    assert shared.epsilon < claims.epsilon_of(budget.rho_total, DELTA)
     with pytest.raises(BudgetError, match="needs at least"):
         plan_by_paper(budget, LocalProblem.of(1000, 3, 0.5, large))
 

@@ -9,7 +9,7 @@ import pytest
 
 from simnet.methods.dp_admm import paper_sigma
 from simnet.methods.pp_admm import PaperBudget
-from simnet.privacy import curves, zcdp
+from simnet.privacy import claims, curves
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.objective_perturbation import PerturbationPlan
@@ -83,8 +83,8 @@ def test_7_the_tested_noise_counts_in_every_round():
 
 
 def test_8_the_printed_conversion_overspends():
-    assert zcdp.epsilon_of(zcdp.printed_rho(10.0, DELTA), DELTA) == pytest.approx(12.7, abs=0.05)
-    assert zcdp.epsilon_of(zcdp.rho_of(10.0, DELTA), DELTA) == pytest.approx(10.0)
+    assert claims.epsilon_of(claims.printed_rho(10.0, DELTA), DELTA) == pytest.approx(12.7, abs=0.05)
+    assert claims.epsilon_of(claims.rho_of(10.0, DELTA), DELTA) == pytest.approx(10.0)
 
 
 def test_9_dp_admm_pays_for_removing_a_row_and_protects_replacing_one():

@@ -7,6 +7,8 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simnet.errors import BudgetError
 from simnet.methods.dp_admm import noisy_gradient, paper_sigma
@@ -22,8 +24,10 @@ from simnet.privacy.noise_schedule import (
     calibrated,
     objective_rounds,
     primal_rounds,
+    smallest_scale,
 )
 from simnet.privacy.problem import LocalProblem
+from tests.privacy import pld
 
 DELTA = 1e-4
 PROBLEM = LocalProblem.of(7000, 3, 0.02, 1e-4)
@@ -171,3 +175,29 @@ def test_noise_that_the_user_names_costs_what_it_costs() -> None:
     assert objective_rounds(rounds, "linear-gamma", "gamma", 1.0 / met[0].scale) == met
     primal = plan_primal(rounds, "gaussian", 1.0)
     assert primal_rounds(rounds, "gaussian", primal[0].scale) == primal
+
+
+@given(st.floats(0.01, 50.0), st.floats(1e-9, 1e9))
+@settings(max_examples=40, deadline=None)
+def test_the_smallest_scale_meets_the_target_and_a_smaller_one_does_not(target: float, unit: float) -> None:
+    scale = smallest_scale(lambda s: (unit / s) ** 2 + 0.5 * unit / s, target, "nothing")
+    loss = (unit / scale) ** 2 + 0.5 * unit / scale
+    assert target * (1 - 1e-8) <= loss <= target
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_a_calibrated_gaussian_is_private_enough_by_its_exact_loss(epsilon: float) -> None:
+
+    def loss(sigma: float) -> float:
+        return curves.epsilon(20 * curves.gaussian(ORDERS, 1.0, sigma), 1e-5)
+
+    sigma = smallest_scale(loss, epsilon, "nothing")
+    assert pld.gaussian_epsilon(1.0, sigma, 20, 1e-5) <= epsilon + 1e-3
+    assert loss(sigma) == pytest.approx(epsilon, abs=1e-6)
+
+
+def test_a_loss_that_no_noise_reduces_is_refused_by_name() -> None:
+    with pytest.raises(BudgetError, match="the floor alone costs ε = 2"):
+        smallest_scale(lambda s: 2.0 + 1.0 / s, 1.5, "the floor")
+    with pytest.raises(BudgetError, match="above 0"):
+        smallest_scale(lambda s: 1.0 / s, 0.0, "nothing")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import simnet
 from simnet.report import report
-from simnet.report.study_facts import StudyFacts, front, read_study
+from simnet.report.study_page import StudyFacts, front, read_study
 from simnet.study.aggregate import bounds
 from simnet.study.results import StudyResult
 from tests import worlds
