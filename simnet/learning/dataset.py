@@ -114,16 +114,12 @@ def bound_rows(X: Matrix) -> Matrix:
     margin = (X.shape[1] + 8) * UNIT_ROUNDOFF
     # Dividing by the peak first keeps the squares of huge entries finite; a row with a peak above 1 is too long anyway.
     X = _divide_rows(X, np.maximum(_peaks(X, axis=1), 1.0))
-    norms = row_norms(X)
-    return _divide_rows(X, np.where(norms > 1.0 - margin, norms / (1.0 - 2.0 * margin), 1.0))
-
-
-def row_norms(X: Matrix) -> Vector:
-    """The Euclidean norm of each row."""
+    norms: Vector
     if isinstance(X, scipy.sparse.csr_array):
-        return np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64))
-    norms: Vector = np.sqrt((X * X).sum(axis=1))
-    return norms
+        norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64))
+    else:
+        norms = np.sqrt((X * X).sum(axis=1))
+    return _divide_rows(X, np.where(norms > 1.0 - margin, norms / (1.0 - 2.0 * margin), 1.0))
 
 
 def add_bias(dataset: Dataset) -> Dataset:

@@ -231,11 +231,6 @@ class LocalObjective:
         hessian *= self.weight / used
         return hessian
 
-    def hessian(self, theta: Vector) -> Square:
-        hessian = self.loss_hessian(theta)
-        hessian[np.diag_indices(self.features)] += self.regulariser
-        return hessian
-
 
 class Measurement(NamedTuple):
     """A request for the mean loss of a model over an agent's rows, each row's loss counted with at most `ceiling`."""

@@ -151,12 +151,6 @@ class Transmitter:
         """How many packets a message of `size` bytes makes."""
         return 1 if self._mtu is None else max(1, ceil(size / (self._mtu - self._overhead)))
 
-    def passes(self, size: int) -> bool:
-        """Whether a message of `size` bytes gets through when nothing is in its way."""
-        packets = self.packets(size)
-        total = size + packets * self._overhead
-        return not self._bounded or self._load(total, packets, idle=True) <= self._limit
-
     def admit(self, now: float, size: int) -> Departure:
         """Send a message of `size` bytes, or refuse it; `now` never goes back from one call to the next."""
         if self._plain and self._busy_until <= now:

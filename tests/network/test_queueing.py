@@ -149,17 +149,6 @@ def test_the_fate_known_at_once_is_the_fate_by_the_rule(messages, bandwidth, lim
     assert fates == list(plain(messages, bandwidth, limit, by_bytes, mtu, overhead))
 
 
-@given(st.integers(0, 50), st.booleans(), st.integers(0, 200), st.none() | st.integers(4, 12))
-def test_what_passes_an_idle_line_is_what_it_says_passes(limit, by_bytes, size, mtu):
-    settings = {
-        "bandwidth": BYTE_A_SECOND,
-        "queue": Queue(limit=limit, unit="bytes" if by_bytes else "packets"),
-        "mtu": mtu,
-    }
-    line = transmitter(**settings)
-    assert line.passes(size) == (line.admit(0.0, size)[0] == 0.0)
-
-
 def test_the_packet_on_the_line_does_not_count_towards_the_limit():
     line = transmitter(bandwidth=BYTE_A_SECOND, queue=2)
     starts = [line.admit(now, 10)[0] for now in (0.0, 1.0, 2.0, 3.0, 10.0, 10.0)]
