@@ -16,7 +16,8 @@ class Neighbourhood:
     a link subtract the same pair of values (lock-step pacing). Without it the newest value counts at once.
     A value that arrives late is used if it is newer than the one known; an older one is ignored.
 
-    News is kept as it came until somebody looks: a large network has it at hand only then.
+    Messages are kept as they came until somebody asks, and then looked at together: in a large network every visit to
+    an agent's memory is slow.
     """
 
     def __init__(self, peers: Sequence[int], initial: Parts, *, aligned: bool) -> None:

@@ -70,6 +70,7 @@ class VirtualEngine:
         self.transport: Reliable | None = None
         self.ports: dict[int, VirtualPort] = {}
         self.cut: dict[tuple[int, int], int] = {}
+        """Directions, as sender and receiver, that carry nothing now, with the number of faults that cut them."""
         self.in_flight = 0
         self.meeting = Meeting(
             self.signal, agents, lambda: not self.in_flight, lambda agent: not self.ports[agent].down

@@ -43,11 +43,13 @@ class VirtualPort:
         self.emit = engine.emit
         self.inbox = inbox
         self.down = 0
+        """How many faults keep it down."""
         self.done = False
         """All rounds are finished."""
         self.gone = False
         """Down for good."""
         self.slowness = 1.0
+        """How many times longer its work takes."""
         self._engine = engine
         self._neighbourhood = neighbourhood
         self._writer = writer
