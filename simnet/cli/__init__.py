@@ -7,14 +7,26 @@ A user's mistake is one sentence on stderr and exit code 2. Ctrl-C is exit code 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from simnet.cli.live_commands import agent, live_app
-from simnet.cli.log_commands import log_app
+from simnet.cli import live_commands as live
+from simnet.cli import log_commands as log
 from simnet.cli.options import Interrupted, raise_interrupted
 from simnet.cli.run_commands import audit, compare, explain, init, list_, report, run
 from simnet.cli.study_commands import query, sweep
+
+
+class _RunByDefault(TyperGroup):
+    """`simnet live FILE` means `simnet live run FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
 
 app = typer.Typer(
     name="simnet",
@@ -24,8 +36,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (agent, run, compare, sweep, query, explain, audit, report, list_, init):
-    app.command(name=command.__name__.rstrip("_"))(command)
+log_app = typer.Typer(help="Verify, replay, compare and export event logs.", no_args_is_help=True)
+live_app = typer.Typer(
+    cls=_RunByDefault,
+    help="Run a scenario with real processes, sockets and time: simnet live SCENARIO.",
+    no_args_is_help=True,
+)
+for group, commands in (
+    (app, (live.agent, run, compare, sweep, query, explain, audit, report, list_, init)),
+    (log_app, (log.verify, log.replay, log.diff, log.export)),
+    (live_app, (live.run, live.init, live.merge)),
+):
+    for command in commands:
+        group.command(name=command.__name__.rstrip("_"))(command)
 app.add_typer(log_app, name="log")
 app.add_typer(live_app, name="live")
 

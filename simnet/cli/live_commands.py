@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, load
 
@@ -15,23 +14,6 @@ if TYPE_CHECKING:
     from simnet.scenario import Scenario
 
 
-class _RunByDefault(TyperGroup):
-    """`simnet live FILE` means `simnet live run FILE`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] != "--help":
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
-live_app = typer.Typer(
-    cls=_RunByDefault,
-    help="Run a scenario with real processes, sockets and time: simnet live SCENARIO.",
-    no_args_is_help=True,
-)
-
-
-@live_app.command()
 def run(
     file: File,
     shim: Annotated[
@@ -68,7 +50,6 @@ def run(
     typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
 
 
-@live_app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder for the certificates.", metavar="DIR")],
     agents: Annotated[int | None, typer.Option(help="How many agents; or --scenario.")] = None,
@@ -103,7 +84,6 @@ def _agents(scenario: Scenario) -> int:
     return draw_graph(scenario).number_of_nodes()
 
 
-@live_app.command()
 def merge(
     folders: Annotated[list[Path], typer.Argument(help="The state folders of all agents.", metavar="DIR...")],
     file: Annotated[

@@ -8,12 +8,9 @@ from typing import Annotated
 
 import typer
 
-log_app = typer.Typer(help="Verify, replay, compare and export event logs.", no_args_is_help=True)
-
 Run = Annotated[Path, typer.Argument(help="Run folder or event log.", metavar="RUN")]
 
 
-@log_app.command()
 def verify(run: Run) -> None:
     """Check a log: schema, order, seal, conservation laws. Exit code 1 if anything is wrong."""
     from simnet.agent.pacing import ALIGNED
@@ -29,7 +26,6 @@ def verify(run: Run) -> None:
     say_findings(what, "the log holds", report.findings)
 
 
-@log_app.command()
 def replay(run: Run) -> None:
     """Recompute summary and tables from the log alone, and say whether they match. Exit code 1 if not."""
     from simnet.cli.terminal import say_findings
@@ -39,7 +35,6 @@ def replay(run: Run) -> None:
     say_findings(f"{run}: {report.events} events", "summary.json, rounds.csv and agents.csv match", report.findings)
 
 
-@log_app.command()
 def diff(a: Run, b: Run) -> None:
     """The first event that differs between two logs, in words. Exit code 1 if there is one."""
     from simnet.record.diff import diff as compare_logs
@@ -49,7 +44,6 @@ def diff(a: Run, b: Run) -> None:
     raise typer.Exit(0 if difference is None else 1)
 
 
-@log_app.command()
 def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this kind of event, as CSV.")] = None) -> None:
     """Write the log to stdout as JSON lines, or one kind of event as CSV."""
     from simnet.record.formats import export_csv, export_jsonl

@@ -39,12 +39,12 @@ Verbose = Annotated[
 
 def changes(sets: list[str] | None, seed: int | None) -> dict[str, Any]:
     """What `--set` and `--seed` change, by field."""
-    from simnet.scenario.overrides import parse_override
+    found: dict[str, Any] = {}
+    if sets:
+        from simnet.scenario.overrides import parse_override
 
-    found: dict[str, Any] = dict(parse_override(text) for text in sets or [])
-    if seed is not None:
-        found["seed"] = seed
-    return found
+        found = dict(map(parse_override, sets))
+    return found if seed is None else found | {"seed": seed}
 
 
 def load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:

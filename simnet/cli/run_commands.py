@@ -24,11 +24,11 @@ def run(
     """Simulate a scenario: print its result, keep its run folder."""
     scenario = load(file, sets, seed)
 
-    from simnet import simulate
     from simnet.cli.terminal import progress, run_table, show, show_json
+    from simnet.simulate import run as simulate
 
     with progress(scenario.name, quiet=json or verbose) as tell:
-        result = simulate.run(scenario, out, progress=tell)
+        result = simulate(scenario, out, progress=tell)
     if json:
         show_json(result.summary)
     else:
@@ -50,11 +50,12 @@ def compare(
     wanted = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
     scenario = load(file, wanted, seed)
 
-    from simnet import simulate
     from simnet.cli.terminal import compare_table, progress, show, show_json
+    from simnet.simulate import compare as simulate_all
+    from simnet.simulate import method_names
 
     with progress(scenario.name, quiet=json or verbose) as tell:
-        results = simulate.compare(scenario, simulate.method_names(methods), out, progress=tell)
+        results = simulate_all(scenario, method_names(methods), out, progress=tell)
     if json:
         show_json([result.summary for result in results])
     else:
@@ -66,13 +67,13 @@ def explain(file: File, sets: Set = None, seed: Seed = None, json: Json = False)
     scenario = load(file, sets, seed)
 
     from simnet.cli.explain import explain as explanation
-    from simnet.cli.terminal import explain_tables, show, show_json
+    from simnet.cli.terminal import fact_tables, show, show_json
 
     found = explanation(scenario)
     if json:
         show_json(found)
     else:
-        show(*explain_tables(found))
+        show(*fact_tables(found))
 
 
 def audit(
@@ -120,10 +121,10 @@ def list_() -> None:
     """Every algorithm, topology, link model, pacing and codec."""
     import json
 
-    from simnet.cli.terminal import catalogue_tables, show
+    from simnet.cli.terminal import fact_tables, show
 
     stored = Path(__file__).parents[1] / "catalogue.json"
-    show(*catalogue_tables(json.loads(stored.read_text(encoding="utf-8"))))
+    show(*fact_tables(json.loads(stored.read_text(encoding="utf-8"))))
 
 
 def init(

@@ -121,18 +121,8 @@ def compare_table(results: Sequence[Result]) -> Table:
     first = results[0].summary
     table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
     table.add_column("method", style="bold")
-    for heading in (
-        "test error",
-        "train loss",
-        "ε claimed",
-        "ε proven",
-        "sent",
-        "skips",
-        "msgs",
-        "MB",
-        "stale",
-        "time s",
-    ):
+    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, time s"
+    for heading in headings.split(", "):
         table.add_column(heading, justify="right")
     for result in results:
         summary = result.summary
@@ -163,11 +153,7 @@ def live_table(simulated: Result, live: Result) -> Table:
     finished = [sum(row["rounds"] for row in each.agents) / len(each.agents) for each in (simulated, live)]
     table.add_row("rounds finished", *(f"{value:g}" for value in finished), f"{finished[1] / finished[0]:.3f}")
     rows = [
-        ("broadcasts", "communication", "broadcasts", 1.0),
-        ("skips", "communication", "skips", 1.0),
-        ("messages", "communication", "messages", 1.0),
-        ("delivered", "communication", "delivered", 1.0),
-        ("lost", "communication", "lost", 1.0),
+        *((name, "communication", name, 1.0) for name in ("broadcasts", "skips", "messages", "delivered", "lost")),
         ("bytes on the wire", "communication", "wire_bytes", 1.0),
         ("staleness, rounds", "staleness", "mean", 1.0),
         ("test error", "accuracy", "test_error", 1.0),
@@ -182,28 +168,15 @@ def live_table(simulated: Result, live: Result) -> Table:
     return table
 
 
-def explain_tables(found: dict[str, dict[str, Any]]) -> list[Table]:
+def fact_tables(found: dict[str, dict[str, Any]]) -> list[Table]:
     """One small table per topic."""
     tables = []
     for topic, facts in found.items():
         table = Table(title=topic, title_justify="left", show_header=False, box=None, padding=(0, 2))
-        table.add_column(style="bold")
+        table.add_column(style="bold", no_wrap=True)
         table.add_column()
         for name, value in facts.items():
             table.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
-        tables.append(table)
-    return tables
-
-
-def catalogue_tables(found: dict[str, dict[str, str]]) -> list[Table]:
-    """What there is to choose from, with one line each."""
-    tables = []
-    for topic, entries in found.items():
-        table = Table(title=topic, title_justify="left", show_header=False, box=None, padding=(0, 2))
-        table.add_column(style="bold", no_wrap=True)
-        table.add_column()
-        for name, line in entries.items():
-            table.add_row(name, line)
         tables.append(table)
     return tables
 

@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
 from simnet.agent.pacing import AnyPacing, Compute, Ideal
 from simnet.errors import ScenarioError
@@ -28,8 +30,6 @@ from simnet.parts.part import OneOf, Section, WordOf
 from simnet.privacy.budget import Privacy
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
-from simnet.scenario.messages import sentence, unknown_choice
-from simnet.scenario.overrides import MethodTables, merged, set_path
 from simnet.scenario.toml import escaped, parse
 from simnet.sim.faults import AnyFault
 from simnet.sim.transport import AnyTransport, Datagram
@@ -76,6 +76,25 @@ class Network(Section):
         return 1.0 if self.recovery is None else self.recovery
 
 
+@dataclass(frozen=True)
+class _Tables:
+    """Accepts a table of tables."""
+
+    what: str
+
+    def __call__(self, value: Any) -> Any:
+        if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
+            raise ValueError(self.what)
+        return value
+
+
+class _Frozen(dict[str, dict[str, Any]]):
+    """Tables that can be hashed, as the rest of a scenario can."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(json.dumps(self, sort_keys=True, default=str))
+
+
 class Scenario(Section):
     """One run, completely described: same scenario and seed, same events."""
 
@@ -91,7 +110,11 @@ class Scenario(Section):
     fault: tuple[AnyFault, ...] = Field((), description="what breaks, each begun by [[fault]]")
     cost: Cost = Field(Cost(), description="")
     log: Log = Field(Log(), description="")
-    methods: MethodTables = Field({}, description="what changes under a method, for comparisons: [methods.<name>]")
+    methods: Annotated[
+        dict[str, dict[str, Any]],
+        BeforeValidator(_Tables("a table for each method, with what changes in the scenario under it")),
+        AfterValidator(_Frozen),
+    ] = Field({}, description="what changes under a method, for comparisons: [methods.<name>]")
 
     _folder: Path | None = PrivateAttr(None)
 
@@ -144,6 +167,8 @@ class Scenario(Section):
         try:
             scenario = cls.model_validate(content)
         except ValidationError as error:
+            from simnet.scenario.messages import sentence  # here: most scenarios are right
+
             raise ScenarioError(sentence(error, cls, content)) from None
         scenario._folder = folder
         for method in scenario.methods:
@@ -155,6 +180,8 @@ class Scenario(Section):
 
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario with some fields changed: `scenario.with_(**{"algorithm.eta": 0.02}, seed=3)`."""
+        from simnet.scenario.overrides import set_path
+
         content = self.content()
         for path, value in changes.items():
             set_path(content, path, value, Scenario)
@@ -166,6 +193,9 @@ class Scenario(Section):
         Parameters that both methods have stay. A method with a hub takes the same agents to a star; of its parameters
         only the loss means the same elsewhere.
         """
+        from simnet.scenario.messages import unknown_choice
+        from simnet.scenario.overrides import merged
+
         if name not in METHODS:
             raise ScenarioError(unknown_choice("algorithm.name", name, METHODS))
         content = self.content()
@@ -176,8 +206,7 @@ class Scenario(Section):
         agents = getattr(self.topology, "agents", None)
         if model.central and agents is not None:
             content["topology"] = {"kind": "star", "agents": agents}
-        content = merged(content, changes)
-        return Scenario.of(content, folder=self._folder)
+        return Scenario.of(merged(content, changes), folder=self._folder)
 
     def content(self) -> dict[str, Any]:
         """What the user set, as plain dictionaries."""

@@ -8,12 +8,10 @@ A table of [methods.<name>] is what changes under that method. It is shaped like
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator
+from pydantic import BaseModel
 
 from simnet.errors import ScenarioError
 from simnet.scenario.schema import Place, Table
@@ -91,30 +89,6 @@ def _opened(value: Any, place: Place | None, part: str) -> Any:
     if place is not None and place.tag and place.default is not None and part != place.tag:
         return {place.tag: getattr(place.default, place.tag)}
     return {}
-
-
-@dataclass(frozen=True)
-class _Tables:
-    what: str
-
-    def __call__(self, value: Any) -> Any:
-        if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
-            raise ValueError(self.what)
-        return value
-
-
-class Frozen(dict[str, dict[str, Any]]):
-    """Tables that can be hashed, as the rest of a scenario can."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(json.dumps(self, sort_keys=True, default=str))
-
-
-MethodTables = Annotated[
-    dict[str, dict[str, Any]],
-    BeforeValidator(_Tables("a table for each method, with what changes in the scenario under it")),
-    AfterValidator(Frozen),
-]
 
 
 def merged(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
