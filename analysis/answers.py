@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from simnet.study.aggregate import means
-from simnet.study.results import StudyResult
+from simnet.studies.aggregate import means
+from simnet.studies.results import StudyResult
 
 PACING_TARGET = 0.2
 

@@ -47,7 +47,7 @@ def optimum(scenario: Scenario) -> np.ndarray:
 
 
 def distance(scenario: Scenario, best: np.ndarray) -> tuple[float, float]:
-    """Relative distance of the worst agent, and payload bytes a message."""
+    """Relative distance of the worst agent, and payload bytes per message."""
     result = run(scenario)
     last = {}
     for _, _, event in result.events:
@@ -79,7 +79,7 @@ def draw(rows: list[tuple[str, float, int, float, float]], output: Path) -> None
         size = next(row[4] for row in rows if row[0] == way)
         percent = [100 * rate for rate in RATES]
         middle = [statistics.median(each) for each in found]
-        axes.plot(percent, middle, marker="o", color=colour, label=f"{way}: {size:.0f} B a message")
+        axes.plot(percent, middle, marker="o", color=colour, label=f"{way}: {size:.0f} B per message")
         axes.fill_between(
             percent, [min(each) for each in found], [max(each) for each in found], color=colour, alpha=0.15
         )

@@ -25,14 +25,14 @@ from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from analysis import answers
 from analysis.palette import COLOURS, style
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 MEGA = 1e-6
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
 def table(found: StudyResult, *figures: str) -> pl.DataFrame:
-    """A row a setting: mean, and the distance of the interval's ends from it, of each figure."""
+    """One row per setting: mean, and the distance of the interval's ends from it, of each figure."""
     means = found.means(*figures)
     parts = [
         means.filter(figure=name).select(

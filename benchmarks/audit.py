@@ -3,7 +3,7 @@
     python benchmarks/audit.py
     python benchmarks/audit.py scenarios/audit/*.toml --into docs/audit.md
 
-Prints one line a file: what was promised, what was found, seconds of wall clock and milliseconds a run, on two
+Prints one line per file: what was promised, what was found, seconds of wall clock and milliseconds per run, on two
 processes with one BLAS thread each. Their start counts. `--into` also puts the findings into the page's table.
 """
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--into", type=Path, help="a page whose table gets a row for each file")
     options = parser.parse_args()
-    print(f"{HEAD} seconds | ms a run |\n{RULE}---:|---:|")
+    print(f"{HEAD} seconds | ms per run |\n{RULE}---:|---:|")
     for path in options.files:
         scenario, plan = load_audit(path, {} if options.runs is None else {"audit.runs": options.runs})
         started = perf_counter()

@@ -8,8 +8,8 @@ the same delays and the same losses, and must agree on how many messages arrive.
     simnet, log       the same with the full event log, sealed, on disk
     simnet, payloads  counters only, and each receiver checks and opens its frames
     ns.py             a DistPacketGenerator, a Port and a Wire a directed edge (ns.py 0.4.3)
-    ns.py, lean       the same without the generators: one process a node makes the packets of its edges
-    SimPy             a `timeout` with a callback a message, and nothing else: no link, no queue, no order
+    ns.py, lean       the same without the generators: one process per node makes the packets of its edges
+    SimPy             one `timeout` with a callback per message, and nothing else: no link, no queue, no order
 
     python -m benchmarks.kernel
 """
@@ -221,7 +221,7 @@ def main() -> None:
     assert len(arrived) == 1, f"the contenders delivered {arrived} messages"
     rates = {name: MESSAGES / seconds for name, seconds in best.items()}
     for name, rate in rates.items():
-        print(f"{rate:>10,.0f} a CPU second   {1e6 / rate:6.2f} µs each   {name}")
+        print(f"{rate:>10,.0f} per CPU second {1e6 / rate:6.2f} µs each   {name}")
     publish(
         "kernel",
         {

@@ -1,4 +1,4 @@
-"""How many messages a link takes in a CPU second, beside ns.py doing the same.
+"""How many messages a link takes per CPU second, beside ns.py doing the same.
 
 Poisson arrivals load the line to 80 %; every figure is the best of several runs.
 
@@ -40,7 +40,7 @@ MODELS = {
     "plain, random early detection": LinkModel(**PLAIN | {"queue": {"limit": 64, "red": {}}}),
     "plain, bursts of loss": LinkModel(**PLAIN | {"loss": {"kind": "bursts", "rate": 0.05, "length": 3}}),
     "plain, duplication and corruption": LinkModel(**PLAIN, duplication=0.01, corruption=0.01),
-    "plain, three packets a message": LinkModel(**PLAIN, mtu=400),
+    "plain, three packets per message": LinkModel(**PLAIN, mtu=400),
 }
 
 
@@ -83,7 +83,7 @@ def peer() -> float:
 
 def microseconds(name: str, run: Callable[[], float]) -> float:
     seconds = min(run() for _ in range(REPEATS)) / MESSAGES
-    print(f"{1 / seconds:>12,.0f} a CPU second   {seconds * 1e6:6.2f} µs each   {name}")
+    print(f"{1 / seconds:>12,.0f} per CPU second {seconds * 1e6:6.2f} µs each   {name}")
     return seconds * 1e6
 
 
@@ -91,7 +91,7 @@ def main() -> None:
     found = {name: microseconds(name, lambda model=model: ours(model)) for name, model in MODELS.items()}
     found[PEER] = microseconds(PEER, peer)
     ratios = {"ns.py over ours, the plain link": found[PEER] / found[PLAIN_NAME]}
-    publish("link", {"microseconds a message": found, "ratios": ratios})
+    publish("link", {"microseconds per message": found, "ratios": ratios})
 
 
 if __name__ == "__main__":

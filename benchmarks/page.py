@@ -41,14 +41,14 @@ def ratios(found: dict[str, Any]) -> str:
 def kernel(found: dict[str, Any]) -> str:
     rates = found["per CPU second"]
     rows = [(name, f"{rate:,.0f}", f"{1e6 / rate:.2f}") for name, rate in rates.items()]
-    return table(("contender", "messages a CPU second", "µs a message"), rows)
+    return table(("contender", "messages per CPU second", "µs per message"), rows)
 
 
 def solver(found: dict[str, Any]) -> str:
-    problems = found["milliseconds a round"]
+    problems = found["milliseconds per round"]
     contenders = list(next(iter(problems.values())))
     rows = [(name, *(f"{times[contender]:.2f}" for contender in contenders)) for name, times in problems.items()]
-    return table(("ms a round", *contenders), rows)
+    return table(("ms per round", *contenders), rows)
 
 
 def whole_run(found: dict[str, Any]) -> str:
@@ -58,7 +58,7 @@ def whole_run(found: dict[str, Any]) -> str:
 
 def link(found: dict[str, Any]) -> str:
     return table(
-        ("link", "µs a message"), [(name, f"{time:.2f}") for name, time in found["microseconds a message"].items()]
+        ("link", "µs per message"), [(name, f"{time:.2f}") for name, time in found["microseconds per message"].items()]
     )
 
 
@@ -78,7 +78,7 @@ def scale(found: dict[str, Any]) -> str:
         )
         for row in found["sizes"]
     ]
-    return table(("agents", "messages", "µs an agent-round", "seconds", "MiB"), rows)
+    return table(("agents", "messages", "µs per agent-round", "seconds", "MiB"), rows)
 
 
 def profile(found: dict[str, Any]) -> str:

@@ -90,7 +90,7 @@ def ratios(rows: list[dict[str, Any]]) -> dict[str, float]:
     """What an agent-round costs in each larger network, in those of the smallest."""
     name = "microseconds_per_agent_round"
     return {
-        f"time an agent-round, {row['agents']:,} agents to {rows[0]['agents']} (goal: at most 1.3)": row[name]
+        f"time per agent-round, {row['agents']:,} agents to {rows[0]['agents']} (goal: at most 1.3)": row[name]
         / rows[0][name]
         for row in rows[1:]
     }
@@ -119,7 +119,7 @@ def main() -> None:
     rows = [mean([*pair]) for pair in zip(before, after, strict=False)] + before[len(after) :] + largest
     for row in rows:
         print(
-            f"{row['agents']:>8,} agents  {row['microseconds_per_agent_round']:7.1f} µs an agent-round  "
+            f"{row['agents']:>8,} agents  {row['microseconds_per_agent_round']:7.1f} µs per agent-round  "
             f"{row['wall_seconds']:8.1f} s  {row['peak_mib']:8,.0f} MiB  "
             f"{row['messages']:>12,} messages"
         )

@@ -4,7 +4,7 @@ Five agents on a ring hold 7,000 rows of Adult each and run 30 rounds of ADMM. E
 problems of one agent, each from its own model of the round before, to a gradient norm of at most 1e-6. All use one BLAS
 thread, and times are CPU times: of each round the least of several replays, so that what else the machine does in a
 moment spoils one round of one replay only. `products` is the time of the matrix products alone that our
-solver asked for, `gradients` that of the gradients: the same products, and an exponential a row.
+solver asked for, `gradients` that of the gradients: the same products, and one exponential per row.
 
     python -m benchmarks.solver
 """
@@ -57,7 +57,7 @@ def main() -> None:
         order = Streams(1).generator("data").permutation(data.rows)
         parts = [data.take(order[k * ROWS : (k + 1) * ROWS]) for k in range(AGENTS)]
         objectives = [LocalObjective(part.X, part.y, LOGISTIC, REGULARISER) for part in parts]
-        print(f"{'problem':>22} {'':>10} {'ms a round':>10} {'times ours':>10} {'gradients':>9} {'factors':>7}")
+        print(f"{'problem':>22} {'':>10} {'ms per round':>12} {'times ours':>10} {'gradients':>9} {'factors':>7}")
         found = {
             name: compare(name, rounds(objectives, eta, noise))
             for eta in (0.5, 0.01)
@@ -75,7 +75,7 @@ def main() -> None:
         name: {contender: 1e3 * value / ROUNDS for contender, value in seconds.items()}
         for name, seconds in found.items()
     }
-    publish("solver", {"milliseconds a round": milliseconds, "microseconds a tiny solve": small, "ratios": ratios})
+    publish("solver", {"milliseconds per round": milliseconds, "microseconds per tiny solve": small, "ratios": ratios})
 
 
 def rounds(objectives: list[LocalObjective], eta: float, noise: float) -> list[Subproblem]:
@@ -114,7 +114,7 @@ def compare(name: str, problems: list[Subproblem]) -> dict[str, float]:
         for problem, theta in zip(problems, replay.thetas, strict=False):
             assert np.linalg.norm(problem.gradient(theta)) <= TOLERANCE * (1 + 1e-6), contender
         print(
-            f"{name:>22} {contender:>10} {seconds[contender] / ROUNDS * 1e3:>10.3f} "
+            f"{name:>22} {contender:>10} {seconds[contender] / ROUNDS * 1e3:>12.3f} "
             f"{seconds[contender] / seconds['simnet']:>10.2f} {sum(replay.gradients):>9} "
             f"{sum(replay.factorisations):>7}"
         )
@@ -240,7 +240,7 @@ def tiny() -> float:
             theta = solution.theta
             gradients += solution.gradients
         best = min(best, time.process_time() - began)
-    print(f"20 rows, 20 features: {best * 1e3:.0f} µs a solve of {gradients / 1000:.1f} gradients")
+    print(f"20 rows, 20 features: {best * 1e3:.0f} µs per solve of {gradients / 1000:.1f} gradients")
     return best * 1e3
 
 

@@ -23,7 +23,7 @@ import polars as pl
 import tomli_w
 
 from benchmarks.report import publish
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 STUDY = {
     "name": "two hundred",

@@ -68,7 +68,7 @@ SCENARIO = {
 def count() -> dict[str, int]:
     """All counts of the fixed run."""
     built = build(Scenario.of(SCENARIO))
-    raw, metrics = once(built)  # also makes everything that is made once a process
+    raw, metrics = once(built)  # also makes everything that is made once per process
     summary = metrics.summary("", None)
     gradients = sum(event.gradients for _, _, event in read(raw) if isinstance(event, events.SolveFinished))
     calls, steps = traced(lambda: once(built))

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from simnet.errors import BudgetError, DataError, FrameError, LogError, ScenarioError, SimnetError
     from simnet.scenario import Scenario
     from simnet.simulate import Result, compare, run
-    from simnet.study.sweep import study
+    from simnet.studies.sweep import study
 
 _HOMES = {
     "Scenario": "simnet.scenario",
     "Result": "simnet.simulate",
     "run": "simnet.simulate",
     "compare": "simnet.simulate",
+    "study": "simnet.studies.sweep",
     **dict.fromkeys(
         ("SimnetError", "ScenarioError", "DataError", "BudgetError", "LogError", "FrameError"), "simnet.errors"
     ),
@@ -44,8 +45,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that `simnet --help` waits neither for numpy nor for pydantic.
-    if name == "study":
-        return import_module("simnet.study")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'simnet' has no attribute {name!r}")

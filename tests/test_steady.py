@@ -38,5 +38,5 @@ def met(folder: Path, imports: str) -> str:
 
 def test_the_examples_of_a_law_do_not_depend_on_what_is_imported(tmp_path):
     alone = met(tmp_path / "alone", "")
-    crowded = met(tmp_path / "crowded", "import simnet.simulate, simnet.live.agent, simnet.study.sweep")
+    crowded = met(tmp_path / "crowded", "import simnet.simulate, simnet.live.agent, simnet.studies.sweep")
     assert alone == crowded

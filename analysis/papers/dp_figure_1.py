@@ -11,7 +11,7 @@ import polars as pl
 
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, band, by_round, legend_below, main, panels, where
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 
 def draw(study: StudyResult) -> Drawing:

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.palette import style
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 Drawing = tuple[Figure, pl.DataFrame]
 
@@ -25,12 +25,12 @@ SOURCES = ("data.source", "data")
 
 
 def finals(study: StudyResult, *figures: str) -> pl.DataFrame:
-    """A row a setting and figure: statistics over seeds, at the end of the runs."""
+    """One row per setting and figure: statistics over seeds, at the end of the runs."""
     return study.means(*figures)
 
 
 def by_round(study: StudyResult, *figures: str) -> pl.DataFrame:
-    """A row a setting, round and figure: mean, standard deviation and range over seeds."""
+    """One row per setting, round and figure: mean, standard deviation and range over seeds."""
     parts = [
         study.rounds.group_by([*study.fields, "round"], maintain_order=True)
         .agg(

@@ -9,7 +9,7 @@ import polars as pl
 
 from analysis.palette import COLOURS, shades
 from analysis.papers.drawing import Drawing, band, by_round, main, panels, where
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 GROWTHS = (1.0, 1.01, 1.05, 1.1, 1.2)
 STEPS = {

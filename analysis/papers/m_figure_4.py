@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from analysis.papers import perturbation
 from analysis.papers.drawing import Drawing, by_round, legend_below, main, panels
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 
 def draw(study: StudyResult) -> Drawing:

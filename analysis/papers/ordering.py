@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, finals, main, panels
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 CENTRAL = ("dp-admm", "dp-acc-admm")
 
@@ -40,7 +40,7 @@ def paired(study: StudyResult) -> pl.DataFrame:
 
 
 def table(study: StudyResult) -> pl.DataFrame:
-    """Best first: a row a method."""
+    """Best first: one row per method."""
     return (
         finals(study, "test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon")
         .pivot(on="figure", index="algorithm.name", values=["mean", "t95_low", "t95_high"])

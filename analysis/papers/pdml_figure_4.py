@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from analysis.palette import COLOURS, shades
 from analysis.papers.drawing import Drawing, band, by_round, finals, main, panels, where
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 
 def curves(place: Axes, study: StudyResult, field: str, sign: str) -> pl.DataFrame:

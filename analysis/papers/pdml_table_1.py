@@ -11,7 +11,7 @@ import polars as pl
 
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, finals, main, panels
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 SETTINGS = ("no privacy", "ε=0.4 R=0", "ε=1 R=0", "ε=0.4 R=1", "ε=0.4 R=9", "ε=1 R=1", "ε=1 R=9")
 PAPER = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from analysis.papers import scan
 from analysis.papers.drawing import Drawing, main
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 
 def draw(study: StudyResult) -> Drawing:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, band, finals, legend_below, main, panels, where
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 METHODS = ("admm", "dvp", "m-admm", "r-admm", "pp-admm", "ipp-admm")
 NAMES = {"admm": "no privacy"}

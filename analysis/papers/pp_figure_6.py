@@ -10,7 +10,7 @@ import polars as pl
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, band, by_round, legend_below, main, panels, where
 from analysis.papers.pp_figure_5 import METHODS, NAMES
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 EPSILONS = (1.0, 2.0, 10.0)
 

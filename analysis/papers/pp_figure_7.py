@@ -10,7 +10,7 @@ from __future__ import annotations
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, band, finals, legend_below, main, panels, where
 from analysis.papers.pp_figure_5 import METHODS, NAMES
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 
 def draw(study: StudyResult) -> Drawing:

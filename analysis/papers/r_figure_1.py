@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, band, by_round, legend_below, main, panels, where
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 GAMMAS = {0.0: (1, 0), 1.0: (4, 2), 5.0: (1, 1)}
 

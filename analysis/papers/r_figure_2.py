@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, band, by_round, legend_below, main, panels, where
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 SETTINGS = ((1.0, 0.0069, 2), (1750.0, 12.0, 2), (1750.0, 24.0, 4))
 """C, ε, and the α of R-ADMM that it comes to."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, band, by_round, main, panels, where
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 GROWTHS = {1.0: (1, 1), 1.01: (4, 2), 1.05: (1, 0)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, band, finals, legend_below, panels, where
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 SETTINGS = (
     (0.5, "paper", (1, 1), "η = 0.5, paper's calibration (as published)"),

@@ -18,8 +18,8 @@ from typing import Any
 
 from simnet.errors import ScenarioError
 from simnet.learning.sources import Data
-from simnet.study import sweep as studies
-from simnet.study.spec import Study
+from simnet.studies import sweep as studies
+from simnet.studies.spec import Study
 
 STUDIES = Path(__file__).parents[2] / "scenarios" / "papers"
 SCENARIO = "adult"
@@ -77,7 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="studies; default: all")
     parser.add_argument("--out", type=Path, default=Path("results"))
-    parser.add_argument("--workers", type=int, help="processes; default: one a core")
+    parser.add_argument("--workers", type=int, help="processes; default: one per core")
     options = parser.parse_args()
     for name in options.names:
         if name not in names():

@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from analysis.papers.drawing import options
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 STUDIES = ("m-admm", "gamma", "r-admm", "ipp-admm", "pdml", "central")
 HIDDEN = ("algorithm.name", "topology.kind")

@@ -36,7 +36,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
             "agents": len(sizes),
             "links": graph.number_of_edges(),
             "neighbours": span([size.degree for size in sizes]),
-            "rows an agent": span(learning.rows),
+            "rows per agent": span(learning.rows),
             "test rows": learning.test.rows,
             "features": learning.features,
         },
@@ -107,8 +107,8 @@ def _traffic(scenario: Scenario, sizes: list[AgentSize], features: int) -> Facts
     messages = releases * sum(size.degree for size in sizes)
     bandwidth = scenario.network.link.bandwidth
     facts: Facts = {
-        "bytes a message": f"{message:,} ({payload:,} payload)",
-        "messages at most": f"{messages:,} ({releases} releases an agent)",
+        "bytes per message": f"{message:,} ({payload:,} payload)",
+        "messages at most": f"{messages:,} ({releases} releases per agent)",
         "bytes at most": f"{messages * message:,}",
         "pacing": scenario.network.pacing.word,
     }

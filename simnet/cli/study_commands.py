@@ -22,7 +22,7 @@ def sweep(
     """Do all runs of a study that are not done yet. Exit code 1 if some failed."""
     from simnet.cli.study_tables import means_table, plan_json, plan_table, say_failures, sweep_json
     from simnet.cli.terminal import progress, show, show_json
-    from simnet.study import sweep as studies
+    from simnet.studies import sweep as studies
 
     execute = studies.executor(workers, cluster)
     plan = studies.plan_sweep(studies.read(file), out)
@@ -53,7 +53,7 @@ def query(
     """Ask stored studies: tables `runs` and `rounds`, columns as in summary.json and rounds.csv."""
     from simnet.cli.study_tables import answer_table
     from simnet.cli.terminal import show, show_json
-    from simnet.study.results import query as ask
+    from simnet.studies.results import query as ask
 
     answer = ask(sql, place)
     if json:

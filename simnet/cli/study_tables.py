@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from simnet.study.results import HEADLINES, labels
-from simnet.study.runs import described
+from simnet.studies.results import HEADLINES, labels
+from simnet.studies.runs import described
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from simnet.study.results import StudyResult
-    from simnet.study.sweep import SweepPlan
+    from simnet.studies.results import StudyResult
+    from simnet.studies.sweep import SweepPlan
 
 _MOST_ROWS = 60
 _HEADINGS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simnet.record.atomic import refusing, write_file
 from simnet.record.log import find_log
-from simnet.study import PLAN
+from simnet.studies import PLAN
 
 
 def report(source: Path, output: Path | None = None) -> Path:

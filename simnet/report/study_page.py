@@ -16,7 +16,7 @@ import polars as pl
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
 from simnet.report.page import COLOURS, ON_DARK, asset, bytes_of, cards, count, page, percent
-from simnet.study.results import StudyResult, labels
+from simnet.studies.results import StudyResult, labels
 
 FIGURES = ("test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon", "simulated", "staleness_mean")
 """What a setting is judged by: the columns of summary.json."""
@@ -107,7 +107,7 @@ def _groups(rounds: pl.DataFrame, fields: Sequence[str], settings: Sequence[Row]
 
 
 def _curve(rounds: pl.DataFrame) -> dict[str, list[float | None]]:
-    """Means over the seeds at each round; the interval is Student's, as in `simnet.study.aggregate`."""
+    """Means over the seeds at each round; the interval is Student's, as in `simnet.studies.aggregate`."""
     from scipy.stats import t
 
     last = rounds["round"].max()

@@ -8,7 +8,7 @@ import polars as pl
 from rich.console import Console
 
 from simnet.cli.study_tables import means_table
-from simnet.study.results import StudyResult
+from simnet.studies.results import StudyResult
 
 
 def told(errors: list[float]) -> str:

@@ -11,8 +11,8 @@ import pytest
 
 from analysis.papers import drawing, measured, ordering, pdml_table_1, sweep
 from simnet import Scenario, run, study
-from simnet.study.runs import plan
-from simnet.study.spec import Study
+from simnet.studies.runs import plan
+from simnet.studies.spec import Study
 
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "figures"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import simnet
 from simnet.report import report
 from simnet.report.study_page import StudyFacts, front, read_study
-from simnet.study.aggregate import bounds
-from simnet.study.results import StudyResult
+from simnet.studies.aggregate import bounds
+from simnet.studies.results import StudyResult
 from tests import worlds
 
 

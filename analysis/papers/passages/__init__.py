@@ -1,1 +1,1 @@
-"""What each paper's rows of docs/reproduction.md say that we measured, a module a paper."""
+"""What each paper's rows of docs/reproduction.md say that we measured, one module per paper."""

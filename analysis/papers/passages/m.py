@@ -12,7 +12,7 @@ def m_1a() -> str:
     plain = value("m-figure-1", **at, dual_steps=None, algorithm__penalty_growth=1.0)
     return (
         f"{link('m-figure-1')}, C = 1750: {value('m-figure-1', **at, dual_steps='θ = 0.5'):.4f} at round 50, against "
-        f"{plain:.4f} of ADMM; the growth of up to 20 % a round has stopped it by then"
+        f"{plain:.4f} of ADMM; the growth of up to 20 % per round has stopped it by then"
     )
 
 
@@ -20,7 +20,7 @@ def m_1a_steps() -> str:
     at = {"algorithm__loss_weight": 1750.0, "round": 50}
     names = ("θ = 0.5", "θ(t) = 0.5·1.01^(t−1)", "a θ_i for each agent")
     told = ", ".join(f"{value('m-figure-1', **at, dual_steps=name):.4f}" for name in names)
-    return f"same table, round 50: {told} with θ fixed, growing by 1 % a round, between 0.5 and 0.6 by agent"
+    return f"same table, round 50: {told} with θ fixed, growing by 1 % per round, between 0.5 and 0.6 by agent"
 
 
 def m_1b() -> str:

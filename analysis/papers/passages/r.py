@@ -84,4 +84,4 @@ def r_3() -> str:
         f"{half('r-figure-3', round=30, algorithm__penalty_growth=growth):.4f}"
         for growth in (1.0, 1.01, 1.05)
     )
-    return f"{link('r-figure-3')}, ten seeds, growth of 0, 1, 5 % a round: {told}"
+    return f"{link('r-figure-3')}, ten seeds, growth of 0, 1, 5 % per round: {told}"

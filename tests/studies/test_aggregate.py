@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simnet.errors import SimnetError
-from simnet.study.aggregate import bounds, costs, differences, kaplan_meier_median, means
+from simnet.studies.aggregate import bounds, costs, differences, kaplan_meier_median, means
 
 figures = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12)
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from simnet.errors import SimnetError
-from simnet.study.pool import Record, RunJob, deaf_to_interrupts, failed, perform
+from simnet.studies.pool import Record, RunJob, deaf_to_interrupts, failed, perform
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -25,7 +25,7 @@ _AS_THE_POOL = {
     "distributed.admin.tick.interval": "2s",
     "distributed.admin.system-monitor.interval": "10s",
 }
-_NEEDED_BY_WORKERS = ["simnet.simulate", "simnet.study.pool", "distributed.nanny"]
+_NEEDED_BY_WORKERS = ["simnet.simulate", "simnet.studies.pool", "distributed.nanny"]
 
 
 def execute(jobs: Sequence[RunJob], address: str, workers: int) -> Generator[Record, None, None]:

@@ -23,7 +23,7 @@ from typing import Any
 from simnet.diagnostics import tell, warn
 from simnet.errors import SimnetError
 from simnet.scenario import Scenario
-from simnet.study.keys import code_version
+from simnet.studies.keys import code_version
 
 _READY = "ready"
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")

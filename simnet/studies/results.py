@@ -10,9 +10,9 @@ import numpy as np
 
 from simnet.errors import SimnetError
 from simnet.record.formats import table_html
-from simnet.study import PLAN, aggregate
-from simnet.study.frames import assembled, plan_frame, stacked
-from simnet.study.store import Store
+from simnet.studies import PLAN, aggregate
+from simnet.studies.frames import assembled, plan_frame, stacked
+from simnet.studies.store import Store
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ import pytest
 
 import simnet
 from simnet import Scenario
-from simnet.study.keys import code_version, files_version, run_files, run_key
+from simnet.studies.keys import code_version, files_version, run_files, run_key
 from tests.worlds import STUDIED
 
 PACKAGE = Path(simnet.__file__).parent
@@ -21,7 +21,7 @@ PACKAGE = Path(simnet.__file__).parent
 KEYED = """
 import json, sys
 from simnet import Scenario
-from simnet.study.keys import run_key
+from simnet.studies.keys import run_key
 print(run_key(Scenario.of(json.loads(sys.argv[1]))))
 """
 

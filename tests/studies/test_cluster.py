@@ -15,10 +15,10 @@ import pytest
 import simnet
 from simnet import Scenario
 from simnet.errors import SimnetError
-from simnet.study.keys import code_version
-from simnet.study.pool import RunJob, perform
-from simnet.study.runs import plan
-from simnet.study.sweep import executor, read
+from simnet.studies.keys import code_version
+from simnet.studies.pool import RunJob, perform
+from simnet.studies.runs import plan
+from simnet.studies.sweep import executor, read
 from tests.worlds import STUDIED, study_content
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'simnet[cluster]'")
@@ -89,6 +89,6 @@ def test_a_local_cluster_survives_its_workers_and_finds_what_this_process_finds(
 
 
 def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
-    monkeypatch.setattr("simnet.study.cluster._PATIENCE", "1s")
+    monkeypatch.setattr("simnet.studies.cluster._PATIENCE", "1s")
     with pytest.raises(SimnetError, match="no Dask scheduler answers there"):
         list(executor(1, "tcp://127.0.0.1:9")([RunJob("key", "code", Scenario.of(STUDIED))]))

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import simnet
-from simnet.study.results import StudyResult
-from simnet.study.sweep import plan_sweep, read
+from simnet.studies.results import StudyResult
+from simnet.studies.sweep import plan_sweep, read
 from tests.worlds import STUDY_TOML, study_content
 
 ROOT = Path(simnet.__file__).parents[1]

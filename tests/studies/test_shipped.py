@@ -8,8 +8,8 @@ import pytest
 
 from analysis.answers import ANSWERS
 from analysis.studies import FIGURES
-from simnet.study.runs import plan
-from simnet.study.spec import Study
+from simnet.studies.runs import plan
+from simnet.studies.spec import Study
 
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "scenarios" / "studies").glob("*.toml"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simnet.errors import ScenarioError
-from simnet.study.runs import plan
-from simnet.study.spec import Study
+from simnet.studies.runs import plan
+from simnet.studies.spec import Study
 from tests.worlds import STUDIED, study_content
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from simnet import Scenario, run
-from simnet.study import pool
-from simnet.study.keys import code_version
-from simnet.study.pool import RunJob
+from simnet.studies import pool
+from simnet.studies.keys import code_version
+from simnet.studies.pool import RunJob
 from tests.worlds import STUDIED
 
 

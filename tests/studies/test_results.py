@@ -6,7 +6,7 @@ import pytest
 
 import simnet
 from simnet.errors import SimnetError
-from simnet.study.results import query
+from simnet.studies.results import query
 from tests.worlds import study_content
 
 

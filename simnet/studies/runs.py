@@ -12,8 +12,8 @@ from simnet.errors import ScenarioError
 from simnet.scenario import Scenario
 from simnet.scenario.schema import Place, fields
 from simnet.scenario.toml import shown
-from simnet.study.keys import run_key
-from simnet.study.spec import Settings, Study
+from simnet.studies.keys import run_key
+from simnet.studies.spec import Settings, Study
 
 
 @dataclass(frozen=True)

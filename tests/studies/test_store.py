@@ -13,11 +13,11 @@ import pytest
 
 from simnet.errors import SimnetError
 from simnet.record.atomic import AtomicFolder
-from simnet.study.pool import Record
-from simnet.study.results import StudyResult
-from simnet.study.runs import PlannedRun, plan
-from simnet.study.spec import Study
-from simnet.study.store import DONE, ROUNDS, RUNS, Store
+from simnet.studies.pool import Record
+from simnet.studies.results import StudyResult
+from simnet.studies.runs import PlannedRun, plan
+from simnet.studies.spec import Study
+from simnet.studies.store import DONE, ROUNDS, RUNS, Store
 from tests.worlds import study_content
 
 SUMMARY = {
@@ -157,7 +157,7 @@ def test_ten_thousand_runs_load_in_under_a_second(tmp_path):
     listed = [{"key": key, "seed": n % 25, "settings": settings[n // 25]} for n, key in enumerate(keys)]
     (tmp_path / DONE).mkdir()
     (tmp_path / "study.json").write_text(json.dumps(told | {"runs": listed}))
-    from simnet.study import frames
+    from simnet.studies import frames
 
     resolved = study.base.resolved()
     rows = [

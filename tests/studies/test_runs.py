@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simnet import Scenario
-from simnet.study.runs import plan, resolve
-from simnet.study.spec import Study
+from simnet.studies.runs import plan, resolve
+from simnet.studies.spec import Study
 from tests.worlds import STUDIED, study_content
 
 VALUES = {

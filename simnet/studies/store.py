@@ -24,10 +24,10 @@ from simnet.errors import SimnetError
 from simnet.record.atomic import refusing, sweep, write_file
 from simnet.record.formats import json_text
 from simnet.record.metrics import Row
-from simnet.study import PLAN
-from simnet.study.pool import Record
-from simnet.study.runs import PlannedRun
-from simnet.study.spec import Study
+from simnet.studies import PLAN
+from simnet.studies.pool import Record
+from simnet.studies.runs import PlannedRun
+from simnet.studies.spec import Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,7 +93,7 @@ class Store:
         Files are read before the tables, and runs before rounds: compaction goes the other way, so a run that moves
         meanwhile is seen in one place or in both, never in none.
         """
-        from simnet.study import frames
+        from simnet.studies import frames
 
         loose = self._loose()
         fresh = frames.runs_frame(loose)
@@ -107,7 +107,7 @@ class Store:
 
     def compact(self) -> None:
         """Move finished runs from files into the tables."""
-        from simnet.study.frames import assembled, parquet
+        from simnet.studies.frames import assembled, parquet
 
         loose = sorted((self.folder / DONE).glob("*.json"))
         runs, rounds = self.tables()

@@ -13,14 +13,14 @@ from typing import Any
 from simnet.diagnostics import tell, warn
 from simnet.errors import SimnetError
 from simnet.record.folder import slug
-from simnet.study import cluster as dask_cluster
-from simnet.study import pool
-from simnet.study.keys import code_version
-from simnet.study.pool import Record, RunJob
-from simnet.study.results import StudyResult
-from simnet.study.runs import PlannedRun, plan
-from simnet.study.spec import Study
-from simnet.study.store import Store
+from simnet.studies import cluster as dask_cluster
+from simnet.studies import pool
+from simnet.studies.keys import code_version
+from simnet.studies.pool import Record, RunJob
+from simnet.studies.results import StudyResult
+from simnet.studies.runs import PlannedRun, plan
+from simnet.studies.spec import Study
+from simnet.studies.store import Store
 
 Executor = Callable[[Sequence[RunJob]], Generator[Record, None, None]]
 Progress = Callable[[int, int], None]
