@@ -17,7 +17,7 @@ class Neighbourhood:
     A value that arrives late is used if it is newer than the one known; an older one is ignored.
 
     Messages are kept as they came until somebody asks, and then looked at together: in a large network every visit to
-    an agent's memory is slow.
+    an agent's memory is slow. No slots: a live agent's checkpoint keeps what is in `__dict__`.
     """
 
     def __init__(self, peers: Sequence[int], initial: Parts, *, aligned: bool) -> None:
