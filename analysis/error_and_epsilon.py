@@ -54,7 +54,7 @@ def baseline(seeds: int) -> float:
 
 
 def draw(found: list[Point], without: float, output: Path) -> None:
-    """A line a method and calibration; the dotted line is no privacy."""
+    """One line per method and calibration; the dotted line is no privacy."""
     style()
     figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
     for method in ("pp-admm", "ipp-admm"):

@@ -1,4 +1,4 @@
-"""What audits find and how long they take: 2,000 runs a side of a small problem, network simulation included.
+"""What audits find and how long they take: 2,000 runs per side of a small problem, network simulation included.
 
     python benchmarks/audit.py
     python benchmarks/audit.py scenarios/audit/*.toml --into docs/audit.md
@@ -16,14 +16,14 @@ from time import perf_counter
 from simnet.audit import AuditResult, audit, load_audit
 
 HONEST = Path(__file__).parents[1] / "scenarios" / "audit" / "honest.toml"
-HEAD = "| scenario | method | runs a side | δ | ε promised | lower bound | share | Gaussian shape | verdict |"
+HEAD = "| scenario | method | runs per side | δ | ε promised | lower bound | share | Gaussian shape | verdict |"
 RULE = "|---|---|---:|---:|---:|---:|---:|---:|---|"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, default=[HONEST])
-    parser.add_argument("--runs", type=int, help="runs a side; default: as the file says")
+    parser.add_argument("--runs", type=int, help="runs per side; default: as the file says")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--into", type=Path, help="a page whose table gets a row for each file")
     options = parser.parse_args()

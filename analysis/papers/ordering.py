@@ -24,7 +24,7 @@ REFERENCES = ("admm", "pp-admm", "ipp-admm", "r-admm", "m-admm", "dvp")
 
 
 def paired(study: StudyResult) -> pl.DataFrame:
-    """A row a method: its test error minus that of each reference, and half of the 95 % interval (Student's t)."""
+    """One row per method: its test error minus that of each reference, and half of the 95 % interval (Student's t)."""
     errors = study.runs.pivot(on="algorithm.name", index="seed", values="test_error")
     rows = []
     for method in errors.columns[1:]:

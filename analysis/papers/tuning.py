@@ -18,7 +18,7 @@ HIDDEN = ("algorithm.name", "topology.kind")
 
 
 def tried(study: StudyResult) -> pl.DataFrame:
-    """A row a method and setting, the chosen one marked."""
+    """One row per method and setting, the chosen one marked."""
     names = [field for field in study.fields if field not in HIDDEN]
     settings = [pl.format(f"{name.removeprefix('algorithm.')} = {{}}", pl.col(name)) for name in names]
     found = study.means("train_loss").select(

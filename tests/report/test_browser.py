@@ -197,7 +197,7 @@ def test_a_study_shows_its_trade_offs_its_curves_and_its_tables(tab, study_page)
     assert tab.ask("document.querySelectorAll('#front-charts .chart circle').length") >= 4
     panels = "[...document.querySelectorAll('#multiple-charts .chart')]"
     lines = tab.ask(f"{panels}.map((panel) => panel.querySelectorAll('path:not(.band)').length)")
-    assert lines == [2, 2], "a panel for 3 and 4 agents each, a line a method"
+    assert lines == [2, 2], "one panel for 3 agents and one for 4, one line per method"
     assert tab.ask("document.querySelectorAll('#setting-table tbody tr').length") == 4
     assert tab.ask("document.querySelectorAll('#run-table tbody tr').length") == 8
 
