@@ -139,8 +139,8 @@ def codecs(found: StudyResult) -> str:
     full, byte, few = ({"method": "pp-admm", "codec": codec} for codec in ("float64", "int8", "top-k"))
     share, fewer = (100 * get("wire_bytes", **each) / get("wire_bytes", **full) for each in (byte, few))
     return (
-        f"One byte per number is enough: with int8 PP-ADMM ends at {get.error(**byte)}, {get.change(byte, full)} against "
-        f"float64, for {share:.0f} % of the bytes. Sending the tenth of the entries that changed "
+        f"One byte per number is enough: with int8 PP-ADMM ends at {get.error(**byte)}, {get.change(byte, full)} "
+        f"against float64, for {share:.0f} % of the bytes. Sending the tenth of the entries that changed "
         f"most takes {fewer:.0f} % and costs {get.change(few, full)} "
         f"({get.change(few | {'method': 'admm'}, full | {'method': 'admm'})} without noise)."
     )

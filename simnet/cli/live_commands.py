@@ -129,15 +129,15 @@ def agent(
     """Run one agent on a host of its own; a deployment is one such command per agent."""
     from simnet.errors import LiveError
     from simnet.live import standalone
-    from simnet.live.placement import Placement, load_peers, read_address
+    from simnet.live.agent import Placement
 
     if noise not in ("own", "scenario"):
         raise LiveError(f"--noise {noise}: must be own or scenario")
     scenario = load(file, sets, seed)
-    known = load_peers(peers, _agents(scenario))
+    known = standalone.load_peers(peers, _agents(scenario))
     if id not in known.agents:
         raise LiveError(f"--id {id}: the agents are 0 to {len(known.agents) - 1}")
-    here = ("127.0.0.1", known.agents[id][1]) if listen is None else read_address(listen, "--listen")
+    here = ("127.0.0.1", known.agents[id][1]) if listen is None else standalone.read_address(listen, "--listen")
     placement = Placement(id, state, known.run, here, known.agents, certificates, shim, noise == "own")
     to_the_end = standalone.run(
         scenario, placement, linger=linger, say=lambda text: typer.echo(f"agent {id}: {text}", err=True)

@@ -1,8 +1,7 @@
 """Live: agents as processes of their own, over real sockets, in real time.
 
-run           `simnet live`: all agents of a scenario on this machine; which scenarios cannot be live
-standalone    `simnet agent`: one agent on a host of its own
-placement     where agents are, the peer file, and what looks after an agent
+run           `simnet live`: all agents of a scenario on this machine, and their journals as one record
+standalone    `simnet agent`: one agent on a host of its own; the peer file
 fleet         the agents of a run as processes of this machine
 agent         one agent's life, from its start or restart to its end
 live_port     what its program sees: time, messages, the record
@@ -18,5 +17,4 @@ agent_folder  the files that an agent keeps
 journal       the file of all that an agent must not forget
 checkpoint    an agent's objects as bytes
 recovery      what is written when, and where to go on after a crash
-merge         the agents' journals as one record
 """

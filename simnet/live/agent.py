@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.program import PROGRAMS
@@ -16,16 +18,56 @@ from simnet.live import agent_folder as folder
 from simnet.live import certificates, checkpoint
 from simnet.live.channel import Channel
 from simnet.live.journal import Journal, RecordKind, Start, event_body, packed, read
-from simnet.live.live_port import Carrier, Clock, LivePort, Numbering, RepeatedRound
-from simnet.live.placement import Placement, Supervisor
+from simnet.live.live_port import LivePort, RepeatedRound
 from simnet.live.recovery import JournalMemory, Past, recover
-from simnet.live.shim import Direct, Shim, round_of
+from simnet.live.shim import Carrier, Clock, Direct, Numbering, Shim, round_of
 from simnet.network.link import Passage
 from simnet.privacy.ledger import Charge
 from simnet.record import events
 from simnet.simulate import peers_of
 from simnet.streams import Streams
 from simnet.version import VERSION
+
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """An agent's place in a deployment."""
+
+    agent: int
+    folder: Path
+    """where it keeps its journal; its own alone"""
+    run: str
+    """the deployment's or run's name: agents of others are not listened to"""
+    listen: Address
+    peers: Mapping[int, Address]
+    certificates: Path | None = None
+    """where its certificate is; None speaks without TLS, on loopback only"""
+    shim: bool = True
+    """whether messages and local work take the times, and meet the losses, that the scenario gives them"""
+    own_noise: bool = False
+    """whether noise comes from a secret of the agent's own, not from the scenario's seed, which everybody knows"""
+
+
+class Supervisor(Protocol):
+    """Who looks after an agent: says when all begin, and when it may leave."""
+
+    async def epoch(self) -> float:
+        """The Unix time at which the run begins; asked when all neighbours can be reached."""
+        ...
+
+    def round_finished(self, round: int) -> None:
+        """The agent has finished a round."""
+        ...
+
+    def refused(self, peer: int | None, reason: str) -> None:
+        """Something that came over the wire was not let in."""
+        ...
+
+    async def until_dismissed(self, agent: LiveAgent) -> None:
+        """Returns when an agent that has finished its last round may leave."""
+        ...
 
 
 async def serve(

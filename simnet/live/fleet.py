@@ -26,9 +26,8 @@ from threadpoolctl import threadpool_limits
 from simnet.build import World
 from simnet.diagnostics import warn
 from simnet.errors import LiveError, SimnetError
-from simnet.live.agent import LiveAgent, serve
+from simnet.live.agent import LiveAgent, Placement, serve
 from simnet.live.journal import Journal
-from simnet.live.placement import Placement
 
 LOOPBACK = "127.0.0.1"
 _LEAD_TIME = 0.2

@@ -14,15 +14,15 @@ state and the same random streams; nothing is noted twice, and the very same fra
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages
 from simnet.errors import FrameError, LiveError
+from simnet.live.shim import Carrier, Clock, Numbering
 from simnet.methods.peer import Known, Peer, Proposal, alone
 from simnet.network import frame
 from simnet.network.frame import Writer
@@ -57,51 +57,6 @@ class Memory(Protocol):
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:
         """A round is over."""
         ...
-
-
-class Carrier(Protocol):
-    """What takes frames to the neighbours: at once, or as a link of the scenario would."""
-
-    def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
-        """What becomes of a round's frames, by neighbour; draws on the links' random streams."""
-        ...
-
-    def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
-        """Send the frames: each meets what its passage says."""
-        ...
-
-    def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
-        """Come to the state after these events; the passages of the messages among them, by round and neighbour."""
-        ...
-
-    @property
-    def waiting(self) -> dict[int, tuple[bytes, ...]]:
-        """Frames that have not left yet, by neighbour."""
-        ...
-
-
-class Clock:
-    """Seconds since `epoch` (a Unix time); never less than `floor`, and never backwards."""
-
-    def __init__(self, epoch: float, floor: float = 0.0) -> None:
-        self._offset = time.time() - time.monotonic() - epoch
-        self._floor = floor
-
-    @property
-    def now(self) -> float:
-        self._floor = max(self._floor, time.monotonic() + self._offset)
-        return self._floor
-
-
-@dataclass(frozen=True)
-class Numbering:
-    """Message numbers that both ends can compute: in each round a sender uses one per neighbour."""
-
-    neighbours: Mapping[int, Sequence[int]]
-
-    def __call__(self, sender: int, peer: int, round: int) -> int:
-        others = self.neighbours[sender]
-        return (round - 1) * len(others) + others.index(peer) + 1
 
 
 @dataclass

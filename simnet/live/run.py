@@ -1,21 +1,39 @@
-"""`simnet live`: a scenario with every agent a process of this machine, and its record; and what cannot be live."""
+"""`simnet live`: a scenario with every agent a process of this machine, and the agents' journals as one record.
+
+The record has the events of all agents in one order, evaluated, with messages numbered through. Events are ordered by
+time, then by agent. Agents of different machines have different clocks, so a message may seem to arrive before it is
+sent. Its arrival, and all that its receiver did after it, then waits for the sending and takes its time. So causes come
+before effects, whatever the clocks say.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 from secrets import token_hex
 
-from simnet.build import build
-from simnet.errors import ScenarioError
+import msgspec
+
+from simnet.build import World, build
+from simnet.diagnostics import tell
+from simnet.errors import LiveError, ScenarioError
+from simnet.live import agent_folder as folder
 from simnet.live import certificates
 from simnet.live.fleet import Fleet
-from simnet.live.merge import merge
+from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read, unpacked
+from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.folder import slug
 from simnet.scenario import Scenario
-from simnet.simulate import Progress, Result, keep
+from simnet.sim.engine import evaluation_done
+from simnet.simulate import Progress, Result, first_event, keep, scoreboard
+from simnet.vectors import Vector
+
+_ARRIVALS = (events.MessageDelivered, events.MessageDuplicated)
+_MESSAGES = (events.MessageSent, *_ARRIVALS, events.MessageLost, events.MessageOverflowed)
 
 
 def run(
@@ -43,11 +61,11 @@ def run(
     def happen(bus: Bus) -> None:
         # The agents' states go when the run is over: what is worth keeping of them is in the record.
         with tempfile.TemporaryDirectory(prefix="simnet-live-") as name:
-            folder, keys = Path(name), None
+            place, keys = Path(name), None
             if tls:
-                keys = folder / "certificates"
+                keys = place / "certificates"
                 certificates.init(keys, range(world.agents))
-            fleet = Fleet(world, folder, f"{slug(scenario.name)}-{token_hex(8)}", keys, shim)
+            fleet = Fleet(world, place, f"{slug(scenario.name)}-{token_hex(8)}", keys, shim)
             if watch is not None:
                 watch(fleet)
             fleet.run_all(progress)
@@ -87,3 +105,111 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
     if shim and network.inbox.service:
         return "network.inbox.service: a live agent takes in what arrives as fast as it can; leave it out, or --no-shim"
     return None
+
+
+@dataclass(frozen=True)
+class JournalContent:
+    """What one agent's journal tells."""
+
+    start: Start
+    events: list[Timed]
+    results: Mapping[int, tuple[Vector, Vector]]
+    """model and dual at the end of each round"""
+
+
+def content(path: Path) -> JournalContent:
+    """Read the journal in an agent's folder."""
+    start: Start | None = None
+    told: list[Timed] = []
+    results: dict[int, tuple[Vector, Vector]] = {}
+    for kind, body in read(path / folder.JOURNAL):
+        if kind is RecordKind.START:
+            start = unpacked(Start, body)
+        elif kind is RecordKind.RESULT:
+            result = unpacked(RoundResult, body)
+            results[result.round] = result.vectors
+        elif (found := event_of(kind, body)) is not None:
+            told.append(found)
+    if start is None:
+        raise LiveError(f"{path}: the agent that kept this journal had not begun")
+    return JournalContent(start, told, results)
+
+
+def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
+    """Put the whole run on a bus."""
+    journals = _one_run(world, [content(path) for path in folders])
+    board = scoreboard(world)
+    begin = min(each.start.epoch for each in journals)
+    streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in journals]
+    numbers: dict[tuple[int, int], int] = {}
+    now = 0.0
+    bus.emit(now, first_event(world))
+    for now, found in in_order(streams):
+        event = found
+        if isinstance(event, _MESSAGES):
+            sender = event.peer if isinstance(event, _ARRIVALS) else event.agent
+            number = numbers.setdefault((sender, event.message), len(numbers) + 1)
+            event = msgspec.structs.replace(event, message=number)
+        bus.emit(now, event)
+        if isinstance(event, events.DualUpdated):
+            theta, dual = journals[event.agent].results[event.round]
+            for figures in board.note(event.agent, event.round, theta, dual):
+                bus.emit(now, evaluation_done(figures))
+    for agent, last in enumerate(board.last_round):
+        if last < world.scenario.rounds:
+            for figures in board.excuse(agent):
+                bus.emit(now, evaluation_done(figures))
+    bus.emit(now, events.RunFinished(board.last_round, "", ""))
+    tell("journals merged", scenario=world.scenario.name, agents=len(journals))
+
+
+def in_order(streams: Sequence[Sequence[Timed]]) -> Iterator[Timed]:
+    """The events of all agents, by time and then by agent; no arrival before its sending."""
+    places = [0] * len(streams)
+    heads = [(stream[0][0], agent) for agent, stream in enumerate(streams) if stream]
+    heapify(heads)
+    sent: set[tuple[int, int]] = set()
+    held: dict[tuple[int, int], list[tuple[float, int]]] = {}
+    now = 0.0
+    while heads:
+        t, agent = heappop(heads)
+        event = streams[agent][places[agent]][1]
+        if isinstance(event, _ARRIVALS) and (event.peer, event.message) not in sent:
+            held.setdefault((event.peer, event.message), []).append((t, agent))
+            continue
+        now = max(now, t)
+        yield now, event
+        places[agent] += 1
+        if places[agent] < len(streams[agent]):
+            heappush(heads, (streams[agent][places[agent]][0], agent))
+        if isinstance(event, events.MessageSent):
+            sent.add((agent, event.message))
+            for head in held.pop((agent, event.message), ()):
+                heappush(heads, head)
+    if held:
+        sender, _ = next(iter(held))
+        raise LiveError(f"messages of agent {sender} have arrived that it never sent: its journal is not of this run")
+
+
+def _one_run(world: World, journals: list[JournalContent]) -> list[JournalContent]:
+    """The journals in the order of the agents, if there is one of each and all are of one run."""
+    by_agent = {each.start.agent: each for each in journals}
+    missing = sorted(set(range(world.agents)) - set(by_agent))
+    if missing or len(journals) != world.agents:
+        what = f"agent {missing[0]}'s journal is missing" if missing else "an agent's journal is there twice"
+        raise LiveError(f"{what}: give the folders of all {world.agents} agents, each once")
+    runs = sorted({each.start.run for each in journals})
+    if len(runs) > 1:
+        raise LiveError(
+            f"the journals are of different runs, {runs[0]!r} and {runs[1]!r}: they make no record together"
+        )
+    return [by_agent[agent] for agent in range(world.agents)]
+
+
+def _ended(journal: JournalContent, world: World) -> list[Timed]:
+    """An agent's events; one that never came to its end has crashed for good."""
+    told = journal.events
+    finished = sum(isinstance(event, events.DualUpdated) for _, event in told)
+    if finished == world.scenario.rounds or not told:
+        return told
+    return [*told, (told[-1][0], events.FaultBegan("crash", journal.start.agent))]

@@ -2,25 +2,72 @@
 
 A link knows the fate of a message when it is sent (`simnet.network.link`). The shim keeps a frame until its link would
 have delivered it and only then hands it to the channel, and never hands over what the link loses. Each link draws on
-its own random streams, as in a simulation, so that the k-th message of a link meets the same delay and the same luck.
+its own random streams, as in a simulation, so that the k-th message of a link meets the same delay and the same loss.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import groupby
+from typing import Protocol
 
 from msgspec.structs import replace
 
-from simnet.live.live_port import Clock, Numbering
 from simnet.network.frame import HEADER_BYTES, decode
 from simnet.network.link import Link, Passage
 from simnet.record import events
 
 Note = Callable[[events.Event], None]
 Send = Callable[[int, bytes], None]
+
+
+class Carrier(Protocol):
+    """What takes frames to the neighbours: at once, or as a link of the scenario would."""
+
+    def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
+        """What becomes of a round's frames, by neighbour; draws on the links' random streams."""
+        ...
+
+    def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
+        """Send the frames: each meets what its passage says."""
+        ...
+
+    def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
+        """Come to the state after these events; the passages of the messages among them, by round and neighbour."""
+        ...
+
+    @property
+    def waiting(self) -> dict[int, tuple[bytes, ...]]:
+        """Frames that have not left yet, by neighbour."""
+        ...
+
+
+class Clock:
+    """Seconds since `epoch` (a Unix time); never less than `floor`, and never backwards."""
+
+    def __init__(self, epoch: float, floor: float = 0.0) -> None:
+        self._offset = time.time() - time.monotonic() - epoch
+        self._floor = floor
+
+    @property
+    def now(self) -> float:
+        self._floor = max(self._floor, time.monotonic() + self._offset)
+        return self._floor
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Message numbers that both ends can compute: in each round a sender uses one per neighbour."""
+
+    neighbours: Mapping[int, Sequence[int]]
+
+    def __call__(self, sender: int, peer: int, round: int) -> int:
+        others = self.neighbours[sender]
+        return (round - 1) * len(others) + others.index(peer) + 1
 
 
 class Direct:
@@ -113,14 +160,14 @@ class Shim:
     def waiting(self) -> dict[int, tuple[bytes, ...]]:
         return {peer: tuple(raw for _, _, raw in sorted(due)) for peer, due in self._waiting.items() if due}
 
-    def _at(self, time: float, then: Callable[..., None], *arguments: object) -> None:
+    def _at(self, when: float, then: Callable[..., None], *arguments: object) -> None:
         def act() -> None:
             try:
                 then(*arguments)
             except Exception as error:
                 self._fail(error)  # a loop would only log it
 
-        asyncio.get_running_loop().call_later(max(0.0, time - self._clock.now), act)
+        asyncio.get_running_loop().call_later(max(0.0, when - self._clock.now), act)
 
     def _hand_over(self, peer: int, now: float) -> None:
         """What is due by now, in order: a timer may be early by as much as a clock's grain, a frame never overtakes."""

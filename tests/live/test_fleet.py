@@ -16,7 +16,7 @@ from simnet.errors import LiveError
 from simnet.live import run as live
 from simnet.live.fleet import Fleet
 from simnet.live.journal import Journal, RecordKind, _packed
-from simnet.live.merge import content, merge
+from simnet.live.run import content, merge
 from simnet.record import events
 from simnet.simulate import keep
 from tests.worlds import live_world, same_course, told, unlawful

@@ -16,10 +16,9 @@ import pytest
 
 from simnet.build import build
 from simnet.live import certificates
-from simnet.live.agent import LiveAgent, serve
+from simnet.live.agent import LiveAgent, Placement, serve
 from simnet.live.envelope import HEADER_BYTES, Reason
 from simnet.live.fleet import free_ports
-from simnet.live.placement import Placement
 from simnet.network import frame
 from simnet.streams import Streams
 from tests.live.party import (

@@ -11,7 +11,8 @@ import pytest
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.errors import FrameError, LiveError
-from simnet.live.live_port import Clock, LivePort, Numbering, RepeatedRound
+from simnet.live.live_port import LivePort, RepeatedRound
+from simnet.live.shim import Clock, Numbering
 from simnet.network import frame
 from simnet.network.codec import TopKSettings
 from simnet.network.frame import Writer

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from simnet.live.live_port import Clock, Numbering
-from simnet.live.shim import Direct, Shim
+from simnet.live.shim import Clock, Direct, Numbering, Shim
 from simnet.network import frame
 from simnet.network.link import Link
 from simnet.network.model import LinkModel

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simnet.errors import LiveError
-from simnet.live.placement import load_peers, read_address
+from simnet.live.standalone import load_peers, read_address
 
 FILE = """
 run = "clinics"
