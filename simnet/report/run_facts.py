@@ -60,7 +60,7 @@ class RunFacts:
 
 def read_run(path: Path) -> RunFacts:
     """The facts of a run folder or of an event log. LogError, in one sentence, unless the log is whole and lawful."""
-    log = find_log(path)
+    path, log = Path(path), find_log(path)
     laws, metrics = Laws(ALIGNED), Metrics()
     links, flow, charges, playback = LinkCounts(), MessageFlow(), Charges(), Playback()
     for seq, t, event in read(log):
@@ -96,15 +96,10 @@ def _summary(path: Path, log: Path, metrics: Metrics, digest: str) -> dict[str, 
         summary = metrics.summary(digest, None)
     except (LookupError, TypeError, ValueError) as error:
         raise LogError(f"{log}: the log gives no summary: its scenario lacks something ({error!r})") from None
-    stored = _stored_summary(path, digest) if Path(path).is_dir() else {}
+    stored: dict[str, Any] = load_summary(path) if path.is_dir() else {"digest": digest}
+    if stored.get("digest") != digest:
+        raise LogError(f"{path}: summary.json speaks of another run than the log: its digest is not {digest[:12]}")
     summary["time"]["wall"] = stored.get("time", {}).get("wall")
-    return summary
-
-
-def _stored_summary(folder: Path, digest: str) -> dict[str, Any]:
-    summary = load_summary(folder)
-    if summary.get("digest") != digest:
-        raise LogError(f"{folder}: summary.json speaks of another run than the log: its digest is not {digest[:12]}")
     return summary
 
 
@@ -144,13 +139,12 @@ class LinkCounts:
     @property
     def rows(self) -> list[Row]:
         """One row per link, in the order of `run.started`; `failed_share` is among messages that met a fate."""
-        return [row | {"failed_share": _failed_share(row)} for row in self._rows.values()]
-
-
-def _failed_share(row: Row) -> float:
-    failed = row["lost"] + row["overflowed"] + row["unreachable"]
-    met = failed + row["delivered"]
-    return failed / met if met else 0.0
+        rows = []
+        for row in self._rows.values():
+            failed = row["lost"] + row["overflowed"] + row["unreachable"]
+            met = failed + row["delivered"]
+            rows.append(row | {"failed_share": failed / met if met else 0.0})
+        return rows
 
 
 class MessageFlow:
@@ -178,9 +172,9 @@ class MessageFlow:
         A run that takes no time has one interval.
         """
         edges = np.linspace(0.0, self.end, count + 1) if self.end > 0.0 else np.zeros(2)
-        met = {fate: _counts(times, edges) for fate, times in self._met.items()}
         return {"edges": edges.tolist(), "under_way": self._under_way(edges).tolist()} | {
-            fate: counts.tolist() for fate, counts in met.items()
+            fate: np.bincount(_places(_times(times), edges), minlength=len(edges) - 1).tolist()
+            for fate, times in self._met.items()
         }
 
     def _under_way(self, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -198,10 +192,6 @@ class MessageFlow:
         return np.asarray(np.maximum(most, started), dtype=np.int64)
 
 
-def _counts(times: array[float], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    return np.bincount(_places(_times(times), edges), minlength=len(edges) - 1)
-
-
 def _places(times: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return np.asarray(np.searchsorted(edges[1:], times, side="left"), dtype=np.int64)
 
@@ -210,20 +200,14 @@ def _times(times: array[float]) -> npt.NDArray[np.float64]:
     return np.frombuffer(times) if times else np.empty(0)
 
 
-@dataclass(frozen=True)
-class _Kind:
-    mechanism: str
-    parameters: tuple[tuple[str, float], ...]
-    spent_on: str
-
-
 class Charges:
     """A subscriber that keeps the privacy ledger of a run: every charge, and what its agent had spent after it."""
 
     def __init__(self, priced: int = _PRICED) -> None:
         self._priced = priced
         self._meter = PrivacyMeter(0.5, 0)
-        self._kinds: dict[_Kind, list[tuple[int, int, int]]] = {}
+        self._kinds: dict[tuple[str, tuple[tuple[str, float], ...], str], list[tuple[int, int, int]]] = {}
+        """(mechanism, parameters, spent_on) → (agent, round, times) of each charge."""
         self._agents = 0
         self._made: Counter[int] = Counter()
         self.count = 0
@@ -241,7 +225,7 @@ class Charges:
         self._meter.spend(event)
         self.count += 1
         self._made[event.agent] += 1
-        kind = _Kind(event.mechanism, tuple(sorted(event.parameters.items())), event.spent_on)
+        kind = (event.mechanism, tuple(sorted(event.parameters.items())), event.spent_on)
         self._kinds.setdefault(kind, []).append((event.agent, event.round, event.times))
         if self.count <= self._priced:
             spent = self._meter.agent(event.agent)
@@ -262,22 +246,21 @@ class Charges:
         """One row per mechanism with its numbers: who paid for it, in which rounds, how often, and by which theorem."""
         return [
             {
-                "mechanism": kind.mechanism,
-                "spent_on": kind.spent_on,
+                "mechanism": name,
+                "spent_on": spent_on,
                 "agents": _listed({agent for agent, _, _ in uses}),
                 "rounds": _listed({round for _, round, _ in uses}),
                 "charges": len(uses),
                 "times": sum(times for _, _, times in uses),
-                "parameters": ", ".join(f"{name} = {value:.4g}" for name, value in kind.parameters),
-                "theorem": mechanism(kind.mechanism, dict(kind.parameters)).theorem,
+                "parameters": ", ".join(f"{key} = {value:.4g}" for key, value in parameters),
+                "theorem": mechanism(name, dict(parameters)).theorem,
             }
-            for kind, uses in self._kinds.items()
+            for (name, parameters, spent_on), uses in self._kinds.items()
         ]
 
     @property
     def accounts(self) -> list[Row]:
         """One row per agent: what it spent in all, and on which theorems that rests."""
-        accounts = [self._meter.agent(agent) for agent in range(self._agents)]
         return [
             {
                 "agent": agent,
@@ -286,7 +269,7 @@ class Charges:
                 "proven_epsilon": spent.proven_epsilon,
                 "basis": spent.basis,
             }
-            for agent, spent in enumerate(accounts)
+            for agent, spent in enumerate(map(self._meter.agent, range(self._agents)))
         ]
 
 

@@ -42,7 +42,7 @@ class Graph {
 
   tell(i) {
     const { links } = this;
-    this.told.textContent = i === null ? (this.by === "messages" ? "messages a link" : "share of messages that did not arrive")
+    this.told.textContent = i === null ? (this.by === "messages" ? "messages per link" : "share of messages that did not arrive")
       : `${links.a[i]}–${links.b[i]}: ${format.count(links.messages[i])} messages, ${format.bytes(links.wire_bytes[i])}, ${format.percent(links.failed_share[i])} failed`;
   }
 }

@@ -24,7 +24,7 @@ class Replay {
     let rounds = 1;
     for (const round of this.turns.round) rounds = Math.max(rounds, round);
     this.rounds = rounds;
-    this.rate = this.end / Math.min(60, Math.max(12, rounds)) || 1;   // simulated seconds a second of watching
+    this.rate = this.end / Math.min(60, Math.max(12, rounds)) || 1;   // simulated seconds per second of watching
     this.time = 0;
     new ResizeObserver(() => this.resize()).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.resize());

@@ -88,7 +88,7 @@ function showPrivacy() {
   }
 }
 
-/** ε after each round, a line an agent; for many agents only the most and the least that any of them had spent. */
+/** ε after each round, one line per agent; for many agents only the most and the least that any of them had spent. */
 function spentByRound(key) {
   const { agent = [], round = [], [key]: values = [] } = data.charges;
   if (!agent.length || values.every((v) => v == null) || agent.length < data.charges_in_all) return null;
