@@ -14,6 +14,7 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import process_time
 
@@ -92,7 +93,7 @@ def measure(scenario: Scenario, repeats: int) -> dict[str, float]:
     built, simulated, bare = build(scenario), [], []
     with threadpool_limits(1):
         for _ in range(repeats):
-            simulated.append(_seconds(lambda: simulate.simulate(built, io.BytesIO())))
+            simulated.append(_seconds(lambda: simulate.record(scenario, io.BytesIO(), partial(simulate.play, built))))
             bare.append(_seconds(work.again))
     return {"simulated": min(simulated), "bare": min(bare), "ratio": min(simulated) / min(bare)}
 

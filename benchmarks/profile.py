@@ -75,7 +75,7 @@ def main() -> None:
 
     def quickstart() -> None:
         with tempfile.TemporaryFile() as sink:
-            simulate.simulate(built, sink)
+            simulate.record(built.scenario, sink, lambda bus: simulate.play(built, bus))
 
     def many_agents() -> None:
         simulate.play(crowd, Bus(Metrics()))

@@ -93,7 +93,7 @@ def measure(repeats: int) -> dict[str, float]:
 
 def stored(built: World) -> None:
     with tempfile.TemporaryFile() as sink:
-        simulate.simulate(built, sink)
+        simulate.record(built.scenario, sink, lambda bus: simulate.play(built, bus))
 
 
 def seconds(action: Callable[[], object]) -> float:

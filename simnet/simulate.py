@@ -117,11 +117,6 @@ def keep(
     return Result(scenario, summary, metrics.rounds, metrics.agents, path / "events.jsonl.zst", path)
 
 
-def simulate(built: World, sink: BinaryIO, *, progress: Progress | None = None) -> tuple[Metrics, str, float]:
-    """Let a world happen once: the log goes to `sink`; metrics, digest and wall seconds come back."""
-    return record(built.scenario, sink, lambda bus: play(built, bus), progress=progress)
-
-
 def record(
     scenario: Scenario, sink: BinaryIO, happen: Callable[[Bus], None], *, progress: Progress | None = None
 ) -> tuple[Metrics, str, float]:

@@ -42,7 +42,7 @@ def peak(rounds: int, method: str) -> tuple[int, int]:
     gc.collect()
     tracemalloc.start()
     try:
-        simulate.simulate(built, sink)
+        simulate.record(built.scenario, sink, lambda bus: simulate.play(built, bus))
         return tracemalloc.get_traced_memory()[1], sink.written
     finally:
         tracemalloc.stop()
