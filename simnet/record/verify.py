@@ -35,7 +35,6 @@ class Report:
 
     events: int
     digest: str
-    private: bool
     findings: tuple[str, ...]
     privacy: Account | None = None
     """the ε that the `privacy.spent` events add up to, for the network"""
@@ -49,14 +48,13 @@ def verify(path: Path, aligned: Collection[str]) -> Report:
     The log of a run folder must also be the one that its summary.json speaks of, and spend the ε that stands there.
     """
     laws, thinning = Laws(aligned), None
-    count, digest, private, meter = 0, "", False, None
+    count, digest, meter = 0, "", None
     findings = []
     try:
         for seq, t, event in read(path):
             laws(seq, t, event)
             count = seq
             if isinstance(event, RunStarted):
-                private = event.private
                 thinning = Thinning.of(event.scenario)
                 if "privacy" in event.scenario:
                     meter = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
@@ -65,9 +63,9 @@ def verify(path: Path, aligned: Collection[str]) -> Report:
             elif isinstance(event, RunFinished):
                 digest = event.digest
     except LogError as error:
-        return Report(count, "", private, (str(error),))
+        return Report(count, "", (str(error),))
     except BudgetError as error:
-        return Report(count, digest, private, (f"event {count}, privacy.spent: {error}",))
+        return Report(count, digest, (f"event {count}, privacy.spent: {error}",))
     findings += laws.finish()
     holds_charges = thinning is None or (PrivacySpent in thinning.kinds and thinning.sample is None)
     spent = meter.network() if meter is not None and holds_charges else None
@@ -75,7 +73,7 @@ def verify(path: Path, aligned: Collection[str]) -> Report:
         findings += _summary_findings(Path(path), digest, spent)
     missing = [f"the laws of {title}" for title in laws.unchecked] + ([] if holds_charges else ["ε"])
     notes = [] if thinning is None else [f"{thinning}; not checked: {', '.join(missing) or 'nothing'}"]
-    return Report(count, digest, private, tuple(findings), spent, tuple(notes))
+    return Report(count, digest, tuple(findings), spent, tuple(notes))
 
 
 def _summary_findings(folder: Path, digest: str, spent: Account | None) -> list[str]:
@@ -108,12 +106,11 @@ def replay(path: Path) -> Report:
     """Compare summary.json, rounds.csv and agents.csv with what the log gives; only `time.wall` is left out."""
     log = find_log(path)
     metrics = Metrics()
-    count, digest, private = 0, "", False
+    count, digest = 0, ""
     for seq, t, event in read(log):
         _feed(metrics, seq, t, event)
         count = seq
         if isinstance(event, RunStarted):
-            private = event.private
             refuse_thinned(event)
         elif isinstance(event, RunFinished):
             digest = event.digest
@@ -127,7 +124,7 @@ def replay(path: Path) -> Report:
         *_table_findings(log.parent / "agents.csv", csv_text(metrics.agents)),
     ]
     more = [f"and {len(findings) - _SHOWN} more"] if len(findings) > _SHOWN else []
-    return Report(count, digest, private, (*findings[:_SHOWN], *more))
+    return Report(count, digest, (*findings[:_SHOWN], *more))
 
 
 def _feed(metrics: Metrics, seq: int, t: float, event: Event) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -9,6 +11,7 @@ from scipy.integrate import quad
 from simnet import run
 from simnet.audit.pair import pair
 from simnet.audit.scores import AnswerLikelihood as Outcomes
+from simnet.audit.scores import report_score
 from simnet.audit.transcript import Eavesdropper
 from simnet.audit.trials import listen
 from simnet.methods.pp_admm import PpAdmmPeer
@@ -172,3 +175,12 @@ def test_the_likelihood_of_a_tests_answers_is_the_integral_over_the_threshold_no
 
     exact = np.prod([integral([answer]) for answer in answers]) if redraw else integral(answers)
     assert outcomes.log_likelihood() == pytest.approx(np.log(exact), abs=2e-3)
+
+
+def test_a_report_tells_as_much_as_its_chances_differ():
+    worlds = pair(*audited_world("pdml", algorithm__label_epsilon=1.25))
+    heard = [path.report for path in worlds.paths[0]]
+    assert [report_score(each, *worlds.paths) for each in heard] == pytest.approx([1.25, -1.25])
+    clear = pair(*audited_world("dp-admm", audit={"victim": 1}))
+    assert report_score(clear.paths[0][0].report, *clear.paths) == math.inf
+    assert report_score(clear.paths[1][0].report, *clear.paths) == -math.inf

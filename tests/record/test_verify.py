@@ -16,7 +16,7 @@ def test_a_sound_run_has_no_findings(tmp_path):
     (tmp_path / "log").write_bytes(raw)
     report = verify(tmp_path / "log", ALIGNED)
     assert not report.findings
-    assert (report.events, report.digest, report.private, report.findings) == (len(story), digest, False, ())
+    assert (report.events, report.digest, report.findings) == (len(story), digest, ())
 
 
 def test_a_run_folder_is_checked_together_with_its_summary(tmp_path):
@@ -30,12 +30,6 @@ def test_a_run_folder_is_checked_together_with_its_summary(tmp_path):
     (finding,) = verify(path, ALIGNED).findings
     assert "summary.json: No such file" in finding
     assert not verify(path / "events.jsonl.zst", ALIGNED).findings
-
-
-def test_a_private_log_is_called_so(tmp_path):
-    begin = ev.RunStarted(ev.SCHEMA, "0.1.0", True, {}, [(0, 1)], [1, 1], 2)
-    (tmp_path / "log").write_bytes(write([(0.0, begin), (0.0, ev.RunFinished([0, 0], "", ""))])[0])
-    assert verify(tmp_path / "log", ALIGNED).private
 
 
 def test_a_sealed_log_that_breaks_a_law_is_found_out(tmp_path):
