@@ -9,6 +9,7 @@ whatever the BLAS.
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -18,7 +19,11 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     """What happened. Its kind and the sentence that tells it are attributes of the class, not fields."""
 
     kind: ClassVar[str]
+    """The name of the class in two words: `MessageSent` is message.sent."""
     told: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = ".".join(re.findall("[A-Z][a-z]+", cls.__name__)).lower()
 
     def __str__(self) -> str:
         """What happened in words, without a full stop."""
@@ -42,7 +47,6 @@ class OfMessage(AtAgent, frozen=True, forbid_unknown_fields=True):
 class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """The first line: everything needed to read the rest."""
 
-    kind: ClassVar[str] = "run.started"
     told: ClassVar[str] = "the run started"
 
     schema: int
@@ -64,14 +68,12 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
     """An agent begins a round."""
 
-    kind: ClassVar[str] = "round.started"
     told: ClassVar[str] = "agent {agent} started round {round}"
 
 
 class SolveFinished(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The local solve is done. Its cost is an evaluation figure: it depends on the data and is not released."""
 
-    kind: ClassVar[str] = "solve.finished"
     told: ClassVar[str] = "agent {agent} finished its solve of round {round}"
 
     gradients: int
@@ -83,7 +85,6 @@ class SolveFinished(AtAgent, frozen=True, forbid_unknown_fields=True):
 class SvtTested(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The sparse vector test was asked whether the update is worth a broadcast."""
 
-    kind: ClassVar[str] = "svt.tested"
     told: ClassVar[str] = "agent {agent} tested its update of round {round}"
 
     passed: bool
@@ -95,7 +96,6 @@ class SvtTested(AtAgent, frozen=True, forbid_unknown_fields=True):
 class ReleaseMade(AtAgent, frozen=True, forbid_unknown_fields=True):
     """A model left the agent: public from here on."""
 
-    kind: ClassVar[str] = "release.made"
     told: ClassVar[str] = "agent {agent} released its model of round {round}"
 
     value: str
@@ -105,7 +105,6 @@ class ReleaseMade(AtAgent, frozen=True, forbid_unknown_fields=True):
 class PrivacySpent(AtAgent, frozen=True, forbid_unknown_fields=True):
     """An entry in the agent's privacy ledger, written before the release leaves."""
 
-    kind: ClassVar[str] = "privacy.spent"
     told: ClassVar[str] = "agent {agent} paid for a {spent_on} in round {round}"
 
     spent_on: Literal["release", "test"]
@@ -121,7 +120,6 @@ class PrivacySpent(AtAgent, frozen=True, forbid_unknown_fields=True):
 class BroadcastSent(AtAgent, frozen=True, forbid_unknown_fields=True):
     """A release went out to all neighbours."""
 
-    kind: ClassVar[str] = "broadcast.sent"
     told: ClassVar[str] = "agent {agent} broadcast in round {round}"
 
     payload_bytes: int
@@ -131,7 +129,6 @@ class BroadcastSent(AtAgent, frozen=True, forbid_unknown_fields=True):
 class BroadcastSkipped(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The agent sent nothing this round."""
 
-    kind: ClassVar[str] = "broadcast.skipped"
     told: ClassVar[str] = "agent {agent} skipped round {round} ({reason})"
 
     reason: Literal["test", "exhausted", "budget", "listening", "crash"]
@@ -146,7 +143,6 @@ class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
     messages have met their fates.
     """
 
-    kind: ClassVar[str] = "reports.gathered"
     told: ClassVar[str] = "the reports of agent {agent}'s rows were gathered"
 
     agent: int
@@ -165,7 +161,6 @@ class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
 class MessageSent(OfMessage, frozen=True, forbid_unknown_fields=True):
     """A frame was handed to a link."""
 
-    kind: ClassVar[str] = "message.sent"
     told: ClassVar[str] = "agent {agent} sent message {message} to agent {peer} in round {round}"
 
     carries: Literal["value", "notice", "ack", "request", "reply"]
@@ -180,14 +175,12 @@ class MessageSent(OfMessage, frozen=True, forbid_unknown_fields=True):
 class MessageDelivered(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The frame arrived; `agent` received it, `peer` sent it, `round` is the sender's."""
 
-    kind: ClassVar[str] = "message.delivered"
     told: ClassVar[str] = "message {message} from agent {peer} reached agent {agent}"
 
 
 class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The frame was lost on the way; noted when its last bit has left the sender, or when the sender gives it up."""
 
-    kind: ClassVar[str] = "message.lost"
     told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} was lost"
 
     reason: Literal["corrupted", "given-up"] | None = None
@@ -197,28 +190,24 @@ class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
 class MessageDuplicated(OfMessage, frozen=True, forbid_unknown_fields=True):
     """A copy of a frame arrived after it; `agent` received and ignored it. It is no fate: the message has had one."""
 
-    kind: ClassVar[str] = "message.duplicated"
     told: ClassVar[str] = "a copy of message {message} from agent {peer} arrived at agent {agent}"
 
 
 class MessageOverflowed(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The link's queue was full, or that of the receiver."""
 
-    kind: ClassVar[str] = "message.overflowed"
     told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} met a full queue"
 
 
 class MessageUnreachable(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The link or the receiver was down."""
 
-    kind: ClassVar[str] = "message.unreachable"
     told: ClassVar[str] = "message {message} from agent {agent} could not reach agent {peer}"
 
 
 class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
     """A reliable transport sent the frame again."""
 
-    kind: ClassVar[str] = "message.retransmitted"
     told: ClassVar[str] = "agent {agent} sent message {message} to agent {peer} again"
 
     attempt: int
@@ -230,7 +219,6 @@ class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
 class ValueUsed(AtAgent, frozen=True, forbid_unknown_fields=True):
     """A neighbour's value entered the dual update."""
 
-    kind: ClassVar[str] = "value.used"
     told: ClassVar[str] = "agent {agent} used a value of agent {peer} in round {round}"
 
     peer: int
@@ -241,7 +229,6 @@ class ValueUsed(AtAgent, frozen=True, forbid_unknown_fields=True):
 class RoundTimeout(AtAgent, frozen=True, forbid_unknown_fields=True):
     """Patience ended before all neighbours were heard of."""
 
-    kind: ClassVar[str] = "round.timeout"
     told: ClassVar[str] = "agent {agent} lost patience in round {round}"
 
     missing: int
@@ -251,7 +238,6 @@ class RoundTimeout(AtAgent, frozen=True, forbid_unknown_fields=True):
 class DualUpdated(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The agent's round is over."""
 
-    kind: ClassVar[str] = "dual.updated"
     told: ClassVar[str] = "agent {agent} ended round {round}"
 
 
@@ -269,21 +255,18 @@ class FaultEvent(Event, frozen=True, forbid_unknown_fields=True):
 class FaultBegan(FaultEvent, frozen=True, forbid_unknown_fields=True):
     """Something broke."""
 
-    kind: ClassVar[str] = "fault.began"
     told: ClassVar[str] = "the fault {fault} began"
 
 
 class FaultEnded(FaultEvent, frozen=True, forbid_unknown_fields=True):
     """It works again."""
 
-    kind: ClassVar[str] = "fault.ended"
     told: ClassVar[str] = "the fault {fault} ended"
 
 
 class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
     """All agents have finished a round. Evaluation figures: they look at the data and are not released."""
 
-    kind: ClassVar[str] = "evaluation.done"
     told: ClassVar[str] = "round {round} was evaluated"
 
     round: int
@@ -306,7 +289,6 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
 class RunFinished(Event, frozen=True, forbid_unknown_fields=True):
     """The last line: what seals the log."""
 
-    kind: ClassVar[str] = "run.finished"
     told: ClassVar[str] = "the run finished"
 
     rounds: list[int]
@@ -321,32 +303,10 @@ SCHEMA = 1
 
 EVENTS: dict[str, type[Event]] = {
     event.kind: event
-    for event in (
-        RunStarted,
-        RoundStarted,
-        SolveFinished,
-        SvtTested,
-        ReleaseMade,
-        PrivacySpent,
-        BroadcastSent,
-        BroadcastSkipped,
-        ReportsGathered,
-        MessageSent,
-        MessageDelivered,
-        MessageLost,
-        MessageDuplicated,
-        MessageOverflowed,
-        MessageUnreachable,
-        MessageRetransmitted,
-        ValueUsed,
-        RoundTimeout,
-        DualUpdated,
-        FaultBegan,
-        FaultEnded,
-        EvaluationDone,
-        RunFinished,
-    )
+    for event in tuple(vars().values())
+    if isinstance(event, type) and issubclass(event, Event) and hasattr(event, "told")
 }
+"""All kinds, in the order in which they stand here."""
 
 COMMON = ("agent", "round", "peer", "message")
 """Fields that mean the same in every kind of event."""

@@ -8,44 +8,25 @@
 - A round is evaluated when all agents have finished it, and the last line tells how far each agent came.
 
 `Laws` is a subscriber like any metric. However long the run, it remembers one entry per agent, per link and per message
-in flight. The laws come in three groups: rounds, messages, evaluations. A group is a class with a table of handlers,
-one per kind of event; a new group is added to `_GROUPS`.
+in flight. The laws come in three groups: rounds, messages, evaluations. `_GROUPS` says which function checks which kind
+of event.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from simnet.record import events
+from simnet.record.formats import flat
 from simnet.record.thinning import Thinning
 
 _SHOWN = 20
-_IN_ROUND = frozenset(
-    {
-        events.SolveFinished,
-        events.SvtTested,
-        events.ReleaseMade,
-        events.PrivacySpent,
-        events.BroadcastSent,
-        events.BroadcastSkipped,
-        events.MessageSent,
-        events.ValueUsed,
-        events.RoundTimeout,
-        events.DualUpdated,
-    }
-)
-"""Events that happen at an agent inside its round; the fate of a message may come at any time."""
-
 _PACED = ("value", "notice")
 """What a message of a round carries; acknowledgements, questions and answers come when they are called for."""
-
-_Handlers = Mapping[type[events.Event], Callable[[Any, float, Any], None]]
-"""What a group of laws does about an event: (self, t, event)."""
 
 
 @dataclass(slots=True)
@@ -88,11 +69,12 @@ class _Link:
     """the last round in which a value was used"""
 
 
-class _State:
-    """What all groups of laws share: the agents, and the links by (receiver, sender)."""
+class _Run:
+    """What the laws remember of a run: its agents, its links by (receiver, sender), and the messages in flight."""
 
     def __init__(self, start: events.RunStarted, aligned: Collection[str], complain: Callable[[str], None]) -> None:
         self.complain = complain
+        self.t = 0.0
         self.agents = {agent: _Agent() for agent in range(len(start.rows))}
         ends = [end for a, b in start.edges for end in ((a, b), (b, a))]
         self.links = {end: _Link() for end in ends}
@@ -104,21 +86,17 @@ class _State:
                 self.degrees[receiver] += 1
         if len(self.links) < len(ends):
             complain("a link is listed twice")
+        self.flying: dict[int, tuple[int, int, int, bool, float]] = {}
+        self.last_message = self.last_evaluation = 0
+        self.down: Counter[int] = Counter()
         self.thinning = Thinning.of(start.scenario)
-        self.aligned = _found(start.scenario, "network", "pacing", "kind") in aligned
-        self.one_way = _found(start.scenario, "algorithm", "hub") == "trusted"
+        sample = None if self.thinning is None else self.thinning.sample
+        self.told = {number: agent for number, agent in self.agents.items() if sample is None or sample[number]}
+        """The agents of which the log holds what they did."""
+        settings = flat(start.scenario)
+        self.aligned = settings.get("network.pacing.kind") in aligned
+        self.one_way = settings.get("algorithm.hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
-
-    def is_told(self, agent: int) -> bool:
-        """Whether the log holds what happened at an agent."""
-        return self.thinning is None or self.thinning.sample is None or self.thinning.sample[agent]
-
-
-def _found(scenario: dict[str, Any], *path: str) -> Any:
-    found: Any = scenario
-    for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
 
 
 def _who(event: events.AtAgent) -> str:
@@ -126,255 +104,225 @@ def _who(event: events.AtAgent) -> str:
     return f"agent {event.agent} in round {event.round}"
 
 
-class Rounds:
-    """What an agent does in a round, and in which order."""
+def _started(run: _Run, event: events.RoundStarted) -> None:
+    agent = run.agents[event.agent]
+    if agent.round:
+        run.complain(f"agent {event.agent} starts round {event.round} inside round {agent.round}")
+    elif event.round != agent.finished + 1:
+        run.complain(f"agent {event.agent} starts round {event.round} after round {agent.finished}")
+    agent.enter(event.round)
 
-    title: ClassVar[str] = "rounds"
 
-    def __init__(self, state: _State) -> None:
-        self._state = state
-        self._agents = state.agents
-        self._complain = state.complain
-
-    def started(self, _t: float, event: events.RoundStarted) -> None:
-        agent = self._agents[event.agent]
-        if agent.round:
-            self._complain(f"agent {event.agent} starts round {event.round} inside round {agent.round}")
-        elif event.round != agent.finished + 1:
-            self._complain(f"agent {event.agent} starts round {event.round} after round {agent.finished}")
-        agent.enter(event.round)
-
-    def spent(self, _t: float, event: events.PrivacySpent) -> None:
-        agent = self._agents[event.agent]
-        if event.spent_on == "release":
-            agent.paid += 1
-            if agent.released:
-                self._complain(f"{_who(event)} pays for a release after making it")
-            if agent.releases >= agent.advance.get(event.mechanism, math.inf):
-                self._complain(
-                    f"{_who(event)} releases oftener than it has paid for in advance: {agent.releases} times"
-                )
-            return
-        agent.advance[event.mechanism] = agent.advance.get(event.mechanism, 0) + event.times
-        if agent.answers:
-            self._complain(f"{_who(event)} pays for its test after the first answer")
-
-    def tested(self, _t: float, event: events.SvtTested) -> None:
-        agent = self._agents[event.agent]
-        if not agent.advance:
-            self._complain(f"{_who(event)} asks the test without having paid for it")
-        if agent.tested is not None or agent.released:
-            self._complain(f"{_who(event)} asks the test twice, or after its release")
-        agent.tested = event.passed
-        agent.answers += 1
-
-    def released(self, _t: float, event: events.ReleaseMade) -> None:
-        agent = self._agents[event.agent]
+def _spent(run: _Run, event: events.PrivacySpent) -> None:
+    agent = run.agents[event.agent]
+    if event.spent_on == "release":
+        agent.paid += 1
         if agent.released:
-            self._complain(f"{_who(event)} makes two releases")
-        if not agent.paid:
-            self._complain(f"{_who(event)} makes a release that it has not paid for")
-        if agent.advance and not agent.tested:
-            self._complain(f"{_who(event)} makes a release that has not passed the test")
-        agent.released = True
-        agent.releases += 1
-
-    def broadcast(self, _t: float, event: events.BroadcastSent) -> None:
-        agent = self._agents[event.agent]
-        agent.broadcasts += 1
-        if not agent.released:
-            self._complain(f"{_who(event)} broadcasts without a release")
-
-    def skipped(self, _t: float, event: events.BroadcastSkipped) -> None:
-        agent = self._agents[event.agent]
-        agent.skips += 1
-        if event.reason == "test" and agent.tested is not False:
-            self._complain(f"{_who(event)} skips because of a test that did not fail")
-
-    def sent(self, _t: float, event: events.MessageSent) -> None:
-        if event.carries not in _PACED:
-            return
-        agent = self._agents[event.agent]
-        agent.sent += 1
-        if event.carries == "value" and not agent.broadcasts:
-            self._complain(f"{_who(event)} sends message {event.message} with a value that it has not released")
-        if event.carries == "notice" and not agent.skips:
-            self._complain(f"{_who(event)} sends message {event.message}, a notice of a skip that did not happen")
-
-    def used(self, _t: float, event: events.ValueUsed) -> None:
-        self._agents[event.agent].used += 1
-
-    def updated(self, _t: float, event: events.DualUpdated) -> None:
-        """The round is over: everything that belongs to it must have happened exactly once."""
-        agent, degree = self._agents[event.agent], self._state.degrees[event.agent]
-        if agent.broadcasts + agent.skips != 1:
-            self._complain(
-                f"{_who(event)} ends with {agent.broadcasts} broadcasts and {agent.skips} skips: it is one or the other"
-            )
-        if not agent.paid == agent.released == agent.broadcasts:
-            self._complain(
-                f"{_who(event)} has {agent.paid} ledger entries for {int(agent.released)} releases "
-                f"and {agent.broadcasts} broadcasts"
-            )
-        if agent.tested and not agent.released:
-            self._complain(f"{_who(event)} passed the test and released nothing")
-        if agent.sent != degree and (agent.broadcasts or agent.sent):
-            self._complain(f"{_who(event)} sends {agent.sent} messages to {degree} neighbours")
-        if agent.used != degree and not (self._state.one_way and agent.used == 0):
-            self._complain(f"{_who(event)} uses {agent.used} values of {degree} neighbours")
-        agent.finished, agent.round = event.round, 0
-
-    handlers: ClassVar[_Handlers] = {
-        events.RoundStarted: started,
-        events.PrivacySpent: spent,
-        events.SvtTested: tested,
-        events.ReleaseMade: released,
-        events.BroadcastSent: broadcast,
-        events.BroadcastSkipped: skipped,
-        events.MessageSent: sent,
-        events.ValueUsed: used,
-        events.DualUpdated: updated,
-    }
+            run.complain(f"{_who(event)} pays for a release after making it")
+        if agent.releases >= agent.advance.get(event.mechanism, math.inf):
+            run.complain(f"{_who(event)} releases oftener than it has paid for in advance: {agent.releases} times")
+        return
+    agent.advance[event.mechanism] = agent.advance.get(event.mechanism, 0) + event.times
+    if agent.answers:
+        run.complain(f"{_who(event)} pays for its test after the first answer")
 
 
-class Messages:
-    """What becomes of messages, and what the values in them are worth on arrival."""
+def _tested(run: _Run, event: events.SvtTested) -> None:
+    agent = run.agents[event.agent]
+    if not agent.advance:
+        run.complain(f"{_who(event)} asks the test without having paid for it")
+    if agent.tested is not None or agent.released:
+        run.complain(f"{_who(event)} asks the test twice, or after its release")
+    agent.tested = event.passed
+    agent.answers += 1
 
-    title: ClassVar[str] = "messages"
 
-    def __init__(self, state: _State) -> None:
-        self._state = state
-        self._complain = state.complain
-        self._flying: dict[int, tuple[int, int, int, bool, float]] = {}
-        self._last = 0
+def _released(run: _Run, event: events.ReleaseMade) -> None:
+    agent = run.agents[event.agent]
+    if agent.released:
+        run.complain(f"{_who(event)} makes two releases")
+    if not agent.paid:
+        run.complain(f"{_who(event)} makes a release that it has not paid for")
+    if agent.advance and not agent.tested:
+        run.complain(f"{_who(event)} makes a release that has not passed the test")
+    agent.released = True
+    agent.releases += 1
 
-    def sent(self, t: float, event: events.MessageSent) -> None:
-        message = event.message
-        if message <= self._last:
-            self._complain(f"message {message} is sent after message {self._last}: numbers ascend")
-        self._last = max(message, self._last)
-        self._flying[message] = (event.agent, event.peer, event.round, event.carries == "value", t)
-        if event.carries not in _PACED:
-            return
-        link = self._state.links[event.peer, event.agent]
-        if link.sent_in == event.round:
-            self._complain(f"{_who(event)} sends agent {event.peer} a second message")
-        link.sent_in = event.round
 
-    def gathered(self, _t: float, event: events.ReportsGathered) -> None:
-        if event.messages != event.delivered + event.lost:
-            self._complain(
-                f"of {event.messages} reports of agent {event.agent}'s rows {event.delivered} arrive and {event.lost} "
-                "are lost: each does one or the other"
-            )
+def _broadcast(run: _Run, event: events.BroadcastSent) -> None:
+    agent = run.agents[event.agent]
+    agent.broadcasts += 1
+    if not agent.released:
+        run.complain(f"{_who(event)} broadcasts without a release")
 
-    def delivered(self, t: float, event: events.MessageDelivered) -> None:
-        if self._meets_fate(t, event, event.peer, event.agent):
-            link = self._state.links[event.agent, event.peer]
-            if self._state.aligned:
-                link.ahead += (event.round,)
-            elif event.round > link.newest:
-                link.newest = event.round
 
-    def failed(self, t: float, event: events.OfMessage) -> None:
-        self._meets_fate(t, event, event.agent, event.peer)
+def _skipped(run: _Run, event: events.BroadcastSkipped) -> None:
+    agent = run.agents[event.agent]
+    agent.skips += 1
+    if event.reason == "test" and agent.tested is not False:
+        run.complain(f"{_who(event)} skips because of a test that did not fail")
 
-    def retransmitted(self, _t: float, event: events.MessageRetransmitted) -> None:
-        if event.message > self._last:
-            self._complain(f"message {event.message} is retransmitted but was never sent")
 
-    def used(self, _t: float, event: events.ValueUsed) -> None:
-        link = self._state.links[event.agent, event.peer]
-        if link.used_in == event.round:
-            self._complain(f"{_who(event)} uses the value of agent {event.peer} twice")
-        link.used_in = event.round
-        if link.ahead:
-            # Under lock-step pacing a value of a later round waits until its user gets there.
-            link.newest = max((link.newest, *(round for round in link.ahead if round <= event.round)))
-            link.ahead = tuple(round for round in link.ahead if round > event.round)
-        staleness = max(0, event.round - link.newest)
-        if event.staleness != staleness and self._state.is_told(event.peer):
-            self._complain(
-                f"{_who(event)} uses a value of agent {event.peer} with staleness {event.staleness}, "
-                f"but the newest that arrived is of round {link.newest}: {staleness}"
-            )
+def _sent_in_round(run: _Run, event: events.MessageSent) -> None:
+    if event.carries not in _PACED:
+        return
+    agent = run.agents[event.agent]
+    agent.sent += 1
+    if event.carries == "value" and not agent.broadcasts:
+        run.complain(f"{_who(event)} sends message {event.message} with a value that it has not released")
+    if event.carries == "notice" and not agent.skips:
+        run.complain(f"{_who(event)} sends message {event.message}, a notice of a skip that did not happen")
 
-    def _meets_fate(self, t: float, event: events.OfMessage, sender: int, peer: int) -> bool:
-        """Take the message out of the air; whether it carried a value."""
-        message, fate = event.message, event.kind.removeprefix("message.")
-        found = self._flying.pop(message, None)
-        if found is None:
-            why = "has met its fate already" if message <= self._last else "was never sent"
-            self._complain(f"message {message} is {fate} but {why}")
-            return False
-        if found[:3] != (sender, peer, event.round):
-            told, true = (_journey(*journey) for journey in ((sender, peer, event.round), found[:3]))
-            self._complain(f"message {message} is {fate} {told}, but it was sent {true}")
-        if t < found[4]:
-            self._complain(f"message {message} is {fate} before it is sent")
-        return found[3]
 
-    handlers: ClassVar[_Handlers] = {
-        events.ReportsGathered: gathered,
-        events.MessageSent: sent,
-        events.MessageDelivered: delivered,
-        **dict.fromkeys((events.MessageLost, events.MessageOverflowed, events.MessageUnreachable), failed),
-        events.MessageRetransmitted: retransmitted,
-        events.ValueUsed: used,
-    }
+def _used_in_round(run: _Run, event: events.ValueUsed) -> None:
+    run.agents[event.agent].used += 1
+
+
+def _ended(run: _Run, event: events.DualUpdated) -> None:
+    """The round is over: everything that belongs to it must have happened exactly once."""
+    agent, degree = run.agents[event.agent], run.degrees[event.agent]
+    if agent.broadcasts + agent.skips != 1:
+        run.complain(
+            f"{_who(event)} ends with {agent.broadcasts} broadcasts and {agent.skips} skips: it is one or the other"
+        )
+    if not agent.paid == agent.released == agent.broadcasts:
+        run.complain(
+            f"{_who(event)} has {agent.paid} ledger entries for {int(agent.released)} releases "
+            f"and {agent.broadcasts} broadcasts"
+        )
+    if agent.tested and not agent.released:
+        run.complain(f"{_who(event)} passed the test and released nothing")
+    if agent.sent != degree and (agent.broadcasts or agent.sent):
+        run.complain(f"{_who(event)} sends {agent.sent} messages to {degree} neighbours")
+    if agent.used != degree and not (run.one_way and agent.used == 0):
+        run.complain(f"{_who(event)} uses {agent.used} values of {degree} neighbours")
+    agent.finished, agent.round = event.round, 0
+
+
+def _sent(run: _Run, event: events.MessageSent) -> None:
+    message = event.message
+    if message <= run.last_message:
+        run.complain(f"message {message} is sent after message {run.last_message}: numbers ascend")
+    run.last_message = max(message, run.last_message)
+    run.flying[message] = (event.agent, event.peer, event.round, event.carries == "value", run.t)
+    if event.carries not in _PACED:
+        return
+    link = run.links[event.peer, event.agent]
+    if link.sent_in == event.round:
+        run.complain(f"{_who(event)} sends agent {event.peer} a second message")
+    link.sent_in = event.round
+
+
+def _gathered(run: _Run, event: events.ReportsGathered) -> None:
+    if event.messages != event.delivered + event.lost:
+        run.complain(
+            f"of {event.messages} reports of agent {event.agent}'s rows {event.delivered} arrive and {event.lost} "
+            "are lost: each does one or the other"
+        )
+
+
+def _retransmitted(run: _Run, event: events.MessageRetransmitted) -> None:
+    if event.message > run.last_message:
+        run.complain(f"message {event.message} is retransmitted but was never sent")
+
+
+def _used(run: _Run, event: events.ValueUsed) -> None:
+    link = run.links[event.agent, event.peer]
+    if link.used_in == event.round:
+        run.complain(f"{_who(event)} uses the value of agent {event.peer} twice")
+    link.used_in = event.round
+    if link.ahead:
+        # Under lock-step pacing a value of a later round waits until its user gets there.
+        link.newest = max((link.newest, *(round for round in link.ahead if round <= event.round)))
+        link.ahead = tuple(round for round in link.ahead if round > event.round)
+    staleness = max(0, event.round - link.newest)
+    if event.staleness != staleness and event.peer in run.told:
+        run.complain(
+            f"{_who(event)} uses a value of agent {event.peer} with staleness {event.staleness}, "
+            f"but the newest that arrived is of round {link.newest}: {staleness}"
+        )
+
+
+def _met_fate(run: _Run, event: events.OfMessage) -> None:
+    """Take the message out of the air; if it arrived with a value, that may be the newest of its sender."""
+    message, fate, arrived = event.message, events.FATES[type(event)], isinstance(event, events.MessageDelivered)
+    sender, receiver = (event.peer, event.agent) if arrived else (event.agent, event.peer)
+    found = run.flying.pop(message, None)
+    if found is None:
+        why = "has met its fate already" if message <= run.last_message else "was never sent"
+        run.complain(f"message {message} is {fate} but {why}")
+        return
+    *journey, has_value, sent_at = found
+    if journey != [sender, receiver, event.round]:
+        told, true = (_journey(*each) for each in ((sender, receiver, event.round), journey))
+        run.complain(f"message {message} is {fate} {told}, but it was sent {true}")
+    if run.t < sent_at:
+        run.complain(f"message {message} is {fate} before it is sent")
+    if arrived and has_value:
+        link = run.links[receiver, sender]
+        if run.aligned:
+            link.ahead += (event.round,)
+        else:
+            link.newest = max(link.newest, event.round)
 
 
 def _journey(sender: int, peer: int, round: int) -> str:
     return f"from agent {sender} to agent {peer} in round {round}"
 
 
-class Evaluations:
-    """Rounds are evaluated one after another, and never before all agents have finished them."""
-
-    title: ClassVar[str] = "evaluations"
-
-    def __init__(self, state: _State) -> None:
-        self._finished = {agent: 0 for agent in state.agents if state.is_told(agent)}
-        self._complain = state.complain
-        self._last = 0
-        self._down: Counter[int] = Counter()
-
-    def began(self, _t: float, event: events.FaultBegan) -> None:
-        if event.fault == "crash" and event.agent is not None:
-            self._down[event.agent] += 1
-
-    def ended(self, _t: float, event: events.FaultEnded) -> None:
-        if event.fault == "crash" and event.agent is not None:
-            self._down[event.agent] -= 1
-
-    def updated(self, _t: float, event: events.DualUpdated) -> None:
-        self._finished[event.agent] = event.round
-
-    def evaluated(self, _t: float, event: events.EvaluationDone) -> None:
-        if event.round <= self._last:
-            self._complain(f"round {event.round} is evaluated after round {self._last}")
-        self._last = event.round
-        # An agent that is down may be down for good: then it is not waited for.
-        late = [a for a, round in self._finished.items() if round < event.round and not self._down.get(a)]
-        if late:
-            self._complain(f"round {event.round} is evaluated before agent {late[0]} has finished it")
-
-    def finished(self, _t: float, event: events.RunFinished) -> None:
-        rounds = list(self._finished.values())
-        told = [round for agent, round in enumerate(event.rounds) if agent in self._finished]
-        if told != rounds:
-            self._complain(f"the last line says that the agents finished the rounds {told}, but it was {rounds}")
-
-    handlers: ClassVar[_Handlers] = {
-        events.DualUpdated: updated,
-        events.FaultBegan: began,
-        events.FaultEnded: ended,
-        events.EvaluationDone: evaluated,
-        events.RunFinished: finished,
-    }
+def _broke_or_healed(run: _Run, event: events.FaultEvent) -> None:
+    if event.fault == "crash" and event.agent is not None:
+        run.down[event.agent] += 1 if isinstance(event, events.FaultBegan) else -1
 
 
-_GROUPS = (Rounds, Messages, Evaluations)
+def _updated(run: _Run, event: events.DualUpdated) -> None:
+    run.agents[event.agent].finished = event.round
+
+
+def _evaluated(run: _Run, event: events.EvaluationDone) -> None:
+    if event.round <= run.last_evaluation:
+        run.complain(f"round {event.round} is evaluated after round {run.last_evaluation}")
+    run.last_evaluation = event.round
+    # An agent that is down may be down for good: then it is not waited for.
+    late = [number for number, agent in run.told.items() if agent.finished < event.round and not run.down[number]]
+    if late:
+        run.complain(f"round {event.round} is evaluated before agent {late[0]} has finished it")
+
+
+def _finished(run: _Run, event: events.RunFinished) -> None:
+    rounds = [agent.finished for agent in run.told.values()]
+    told = [round for agent, round in enumerate(event.rounds) if agent in run.told]
+    if told != rounds:
+        run.complain(f"the last line says that the agents finished the rounds {told}, but it was {rounds}")
+
+
+_Check = Callable[[_Run, Any], None]
+_GROUPS: dict[str, dict[type[events.Event], _Check]] = {
+    "rounds": {
+        events.RoundStarted: _started,
+        events.PrivacySpent: _spent,
+        events.SvtTested: _tested,
+        events.ReleaseMade: _released,
+        events.BroadcastSent: _broadcast,
+        events.BroadcastSkipped: _skipped,
+        events.MessageSent: _sent_in_round,
+        events.ValueUsed: _used_in_round,
+        events.DualUpdated: _ended,
+    },
+    "messages": {
+        events.ReportsGathered: _gathered,
+        events.MessageSent: _sent,
+        **dict.fromkeys(events.FATES, _met_fate),
+        events.MessageRetransmitted: _retransmitted,
+        events.ValueUsed: _used,
+    },
+    "evaluations": {
+        events.DualUpdated: _updated,
+        **dict.fromkeys((events.FaultBegan, events.FaultEnded), _broke_or_healed),
+        events.EvaluationDone: _evaluated,
+        events.RunFinished: _finished,
+    },
+}
 
 
 class Laws:
@@ -385,8 +333,8 @@ class Laws:
 
     def __init__(self, aligned: Collection[str]) -> None:
         self._aligned = aligned
-        self._state: _State | None = None
-        self._handlers: dict[type[events.Event], list[Callable[[float, Any], None]]] = {}
+        self._run: _Run | None = None
+        self._checks: dict[type[events.Event], list[_Check]] = {}
         self._seq, self._t = 0, 0.0
         self._violations: list[str] = []
         self.unchecked: list[str] = []
@@ -395,12 +343,13 @@ class Laws:
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
         self._seq, self._t = seq, t
-        if self._state is None:
+        if self._run is None:
             self._begin(event)
-        elif self._has_a_place(event, self._state):
-            self._check_round(event, self._state)
-            for handle in self._handlers.get(type(event), ()):
-                handle(t, event)
+        elif self._has_a_place(event, self._run):
+            self._run.t = t
+            self._check_round(event, self._run)
+            for check in self._checks.get(type(event), ()):
+                check(self._run, event)
 
     def finish(self) -> list[str]:
         """All violations, the first ones in full."""
@@ -411,41 +360,43 @@ class Laws:
         if not isinstance(event, events.RunStarted):
             self._complain(f"{event.kind} comes before run.started")
             return
-        self._state = state = _State(event, self._aligned, self._complain)
-        for group in _GROUPS:
+        self._run = run = _Run(event, self._aligned, self._complain)
+        for title, group in _GROUPS.items():
             # Of a thinned log only those groups can be checked of which it holds all events.
-            if state.thinning is not None and not state.thinning.kinds >= group.handlers.keys():
-                self.unchecked.append(group.title)
+            if run.thinning is not None and not run.thinning.kinds >= group.keys():
+                self.unchecked.append(title)
                 continue
-            laws = group(state)
-            for kind, handler in laws.handlers.items():
-                self._handlers.setdefault(kind, []).append(partial(handler, laws))
+            for kind, check in group.items():
+                self._checks.setdefault(kind, []).append(check)
 
-    def _has_a_place(self, event: events.Event, state: _State) -> bool:
+    def _has_a_place(self, event: events.Event, run: _Run) -> bool:
         """Whether the log may hold the event, and it happens at an agent and a link that exist."""
-        if state.thinning is not None and not state.thinning.keeps(event):
-            self._complain(f"{event.kind} is told by a log that says that it leaves such events out")
-            return False
         agent, peer = getattr(event, "agent", None), getattr(event, "peer", None)
-        if agent is not None and agent not in state.agents:
+        if run.thinning is not None and not run.thinning.keeps(event):
+            self._complain(f"{event.kind} is told by a log that says that it leaves such events out")
+        elif agent is not None and agent not in run.agents:
             self._complain(f"{event.kind} happens at agent {agent}, and there is no such agent")
-            return False
-        if agent is not None and peer is not None and (agent, peer) not in state.links:
+        elif agent is not None and peer is not None and (agent, peer) not in run.links:
             self._complain(f"{event.kind} happens between agents {agent} and {peer}, and there is no such link")
-            return False
-        return True
+        else:
+            return True
+        return False
 
-    def _check_round(self, event: events.Event, state: _State) -> None:
-        """What an agent does in a round happens while it is in that round."""
-        if type(event) not in _IN_ROUND or Rounds.title in self.unchecked:
+    def _check_round(self, event: events.Event, run: _Run) -> None:
+        """What an agent does in a round happens while it is in that round; the fate of a message comes at any time."""
+        if (
+            not isinstance(event, events.AtAgent)
+            or isinstance(event, events.RoundStarted)
+            or "rounds" in self.unchecked
+        ):
             return
-        assert isinstance(event, events.AtAgent)
-        agent = state.agents[event.agent]
-        if event.round == agent.round or (isinstance(event, events.MessageSent) and event.carries not in _PACED):
+        if isinstance(event, events.OfMessage) and getattr(event, "carries", None) not in _PACED:
             return
-        place = f"in round {agent.round}" if agent.round else "between its rounds"
-        self._complain(f"{event.kind} of {_who(event)} comes {place}")
-        agent.enter(event.round)
+        agent = run.agents[event.agent]
+        if event.round != agent.round:
+            place = f"in round {agent.round}" if agent.round else "between its rounds"
+            self._complain(f"{event.kind} of {_who(event)} comes {place}")
+            agent.enter(event.round)
 
     def _complain(self, sentence: str) -> None:
         if len(self._violations) < _SHOWN:
