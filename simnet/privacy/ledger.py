@@ -108,15 +108,14 @@ def network_of(ledgers: Iterable[Ledger]) -> Account:
 
 
 class Ledger:
-    """One agent's spending at δ against a budget in ε, by proof or by the papers' claims.
+    """One agent's spending at δ against a budget in ε, which a proof has to keep.
 
     Agents with equal charges share all the arithmetic: a state of spending is computed once, and only if asked for.
     """
 
-    def __init__(self, delta: float, budget: float = math.inf, basis: Basis = "proven") -> None:
+    def __init__(self, delta: float, budget: float = math.inf) -> None:
         self.delta = delta
         self.budget = budget
-        self.basis: Basis = basis
         self.state = _NOTHING
         """What has been spent: one object for all who made the same charges in the same order."""
 
@@ -134,20 +133,13 @@ class Ledger:
 
     def afford(self, *charges: Charge) -> bool:
         """Make these charges if the budget allows all of them; whether it did."""
-        if not charges:
-            return True
         state = _after_all(self.state, charges)
-        if self._exceeds(state):
-            return False
+        if charges and math.isfinite(self.budget):
+            spent = state.account(self.delta).proven_epsilon
+            if spent is None or spent > self.budget:
+                return False
         self.state = state
         return True
-
-    def _exceeds(self, state: _Spending) -> bool:
-        if math.isinf(self.budget):
-            return False
-        total = state.account(self.delta)
-        spent = total.proven_epsilon if self.basis == "proven" else total.claimed_epsilon
-        return spent is None or spent > self.budget
 
 
 class _Spending:

@@ -193,18 +193,13 @@ class Counters:
         for age in staleness:
             ages[age] += 1
 
-    def of(self, agent: int, name: str) -> int:
-        return self._of[name][agent]
-
-    def total(self, name: str) -> int:
-        return sum(self._of[name])
-
-    def most(self, name: str) -> int:
-        return max(self._of[name])
+    def __getitem__(self, name: str) -> Sequence[int]:
+        """A count of each agent."""
+        return self._of[name]
 
     def communication(self) -> dict[str, int]:
         """All counts of messages, with what is still on its way."""
-        counts = {name: self.total(name) for name in COUNTS}
+        counts = {name: sum(self._of[name]) for name in COUNTS}
         met = counts["delivered"] + counts["lost"] + counts["overflowed"] + counts["unreachable"]
         counts["in_flight"] = counts["messages"] - met
         return {name: counts[name] for name in (*COUNTS[:8], "in_flight", *COUNTS[8:])}

@@ -30,10 +30,6 @@ class Prices(Section):
     per_message: NonNegative = Field(0.0, description="for a message, acknowledgements and repetitions included")
     per_second: NonNegative = Field(0.0, description="for a second of local work")
 
-    def total(self, wire_bytes: int, messages: int, seconds: float) -> float:
-        """What all agents together have to pay."""
-        return self.per_byte * wire_bytes + self.per_message * messages + self.per_second * seconds
-
 
 class Energy(Prices):
     """Prices in joules."""
@@ -50,9 +46,12 @@ class Cost(Section):
     money: Money | None = Field(None, description="prices in a currency")
 
     def totals(self, wire_bytes: int, messages: int, seconds: float) -> dict[str, float]:
-        """The price of a run by each list of prices that is set."""
-        lists = {"energy": self.energy, "money": self.money}
-        return {name: prices.total(wire_bytes, messages, seconds) for name, prices in lists.items() if prices}
+        """What all agents together have to pay, by each list of prices that is set."""
+        return {
+            name: prices.per_byte * wire_bytes + prices.per_message * messages + prices.per_second * seconds
+            for name, prices in (("energy", self.energy), ("money", self.money))
+            if prices
+        }
 
 
 _COUNTED: dict[type[events.Event], str] = {
@@ -189,10 +188,10 @@ class Metrics:
         rows = []
         for agent, held in enumerate(self.start.rows if self.start else ()):
             row: Row = {"agent": agent, "rows": held, "degree": self._degrees[agent]}
-            row |= {name: self.counters.of(agent, name) for name in (*COUNTS, "releases")}
-            used = self.counters.of(agent, "values_used")
+            row |= {name: self.counters[name][agent] for name in (*COUNTS, "releases")}
+            used = self.counters["values_used"][agent]
             privacy = self._privacy.agent(agent)
-            row["staleness_mean"] = self.counters.of(agent, "staleness_sum") / used if used else 0.0
+            row["staleness_mean"] = self.counters["staleness_sum"][agent] / used if used else 0.0
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
@@ -202,9 +201,9 @@ class Metrics:
 
     def _cost(self, scenario: dict[str, Any]) -> Row:
         """Totals by the scenario's prices, where it has any."""
-        messages = self.counters.total("messages") + self.counters.total("retransmissions")
+        messages = sum(self.counters["messages"]) + sum(self.counters["retransmissions"])
         prices = Cost.model_validate(scenario.get("cost", {}))
-        totals = prices.totals(self.counters.total("wire_bytes"), messages, self._work)
+        totals = prices.totals(sum(self.counters["wire_bytes"]), messages, self._work)
         return {"cost": totals} if totals else {}
 
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
@@ -228,7 +227,7 @@ class Metrics:
                 "claimed_epsilon": privacy.claimed_epsilon,
                 "proven_epsilon": privacy.proven_epsilon,
                 "basis": privacy.basis,
-                "releases_max": self.counters.most("releases"),
+                "releases_max": max(self.counters["releases"]),
             },
             "communication": self.counters.communication(),
             "staleness": _staleness(self.staleness),

@@ -20,8 +20,6 @@ from simnet.record import events
 from simnet.record.bus import Subscriber
 
 _ALWAYS: frozenset[type[events.Event]] = frozenset({events.RunStarted, events.RunFinished})
-
-
 _WORDS = dict.fromkeys(kind.split(".")[0] for kind, event in events.EVENTS.items() if event not in _ALWAYS)
 FAMILIES = {word: {event for kind, event in events.EVENTS.items() if kind.split(".")[0] == word} for word in _WORDS}
 """The kinds that a log may leave out, by their first word."""

@@ -71,14 +71,6 @@ def cards(entries: Sequence[tuple[str, str, str]]) -> str:
     )
 
 
-def count(value: int) -> str:
-    """
-    >>> count(1793)
-    '1,793'
-    """
-    return f"{value:,}"
-
-
 def figure(value: float | None) -> str:
     """Four digits, `–` for none.
 

@@ -13,7 +13,7 @@ import tomli_w
 
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
-from simnet.report.page import asset, bytes_of, cards, colours, columns, count, facts, figure, page, percent, seconds
+from simnet.report.page import asset, bytes_of, cards, colours, columns, facts, figure, page, percent, seconds
 from simnet.report.run_facts import RunFacts
 
 _SCRIPTS = ("format.js", "chart.js", "table.js", "graph.js", "replay.js", "run.js")
@@ -31,13 +31,13 @@ def run_page(run: RunFacts) -> str:
     """HTML, the same for the same run folder."""
     summary, scenario = run.summary, run.start.scenario
     toml = tomli_w.dumps(_without_none(scenario))
-    shape = f"{count(summary['agents'])} agents, {count(summary['edges'])} links, {count(summary['rounds'])} rounds"
+    shape = f"{summary['agents']:,} agents, {summary['edges']:,} links, {summary['rounds']:,} rounds"
     body = Template(asset("run.html")).substitute(
         name=html.escape(summary["scenario"]),
         method=html.escape(summary["algorithm"]),
         shape=shape,
         seed=summary["seed"],
-        events=count(summary["time"]["events"]),
+        events=f"{summary['time']['events']:,}",
         private=" It is a private log: it also holds what was not released." if run.start.private else "",
         cards=cards(_cards(summary)),
         reports=_reports(run),
@@ -88,9 +88,9 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Dual drift", figure(accuracy["dual_drift"]), "0 on a perfect network"),
         ("ε proven", figure(privacy["proven_epsilon"]), f"at δ = {privacy['delta']:g}"),
         ("ε claimed", figure(privacy["claimed_epsilon"]), "what the paper’s theorem says of this noise"),
-        ("On the wire", bytes_of(traffic["wire_bytes"]), f"{count(traffic['messages'])} messages"),
+        ("On the wire", bytes_of(traffic["wire_bytes"]), f"{traffic['messages']:,} messages"),
         ("Delivered", percent(_share(traffic["delivered"], traffic["messages"])), _fates(traffic)),
-        ("Skipped", percent(_share(traffic["skips"], turns)), f"{count(traffic['skips'])} of {count(turns)} rounds"),
+        ("Skipped", percent(_share(traffic["skips"], turns)), f"{traffic['skips']:,} of {turns:,} rounds"),
         ("Staleness", figure(stale["mean"]), f"rounds; {percent(stale['fresh_share'])} fresh, at most {stale['max']}"),
         ("Simulated", seconds(time["simulated"]), f"{seconds(time['wall'])} of computing" if time["wall"] else ""),
     ]
@@ -98,10 +98,7 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 def _fates(traffic: Mapping[str, int]) -> str:
     names = ("lost", "overflowed", "unreachable", "in_flight")
-    return (
-        ", ".join(f"{count(traffic[name])} {name.replace('_', ' ')}" for name in names if traffic[name])
-        or "all of them"
-    )
+    return ", ".join(f"{traffic[name]:,} {name.replace('_', ' ')}" for name in names if traffic[name]) or "all of them"
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -120,8 +117,8 @@ def _promise(privacy: Mapping[str, Any]) -> str:
 def _reports(run: RunFacts) -> str:
     if not run.flow.reports:
         return ""
-    rows = count(run.flow.reports)
-    return f"<p>Before the first round {rows} rows travelled, each in its own message; the charts leave them out.</p>"
+    told = f"Before the first round {run.flow.reports:,} rows travelled, each in its own message"
+    return f"<p>{told}; the charts leave them out.</p>"
 
 
 def _identity(run: RunFacts) -> dict[str, str]:
@@ -129,11 +126,11 @@ def _identity(run: RunFacts) -> dict[str, str]:
     return {
         "Digest": summary["digest"],
         "Seed": str(summary["seed"]),
-        "Events": count(summary["time"]["events"]),
+        "Events": f"{summary['time']['events']:,}",
         "simnet": run.start.version,
         "Event schema": str(run.start.schema),
-        "Features": count(run.start.features),
-        "Training rows": count(sum(run.start.rows)),
+        "Features": f"{run.start.features:,}",
+        "Training rows": f"{sum(run.start.rows):,}",
     }
 
 

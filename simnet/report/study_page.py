@@ -15,7 +15,7 @@ import polars as pl
 
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
-from simnet.report.page import COLOURS, ON_DARK, asset, bytes_of, cards, count, page, percent
+from simnet.report.page import COLOURS, ON_DARK, asset, bytes_of, cards, page, percent
 from simnet.studies.results import StudyResult, labels
 
 FIGURES = ("test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon", "simulated", "staleness_mean")
@@ -204,9 +204,9 @@ def _cards(study: StudyFacts) -> list[tuple[str, str, str]]:
     left = study.planned - runs - failed
     seeds = max((row["n"] for row in study.settings), default=0)
     return [
-        ("Runs", count(runs), f"of {count(study.planned)}" + (f", {count(left)} to do" if left else "")),
-        ("Failed", count(failed), "listed at the end" if failed else "none"),
-        ("Settings", count(len(study.settings)), f"up to {count(seeds)} seeds each"),
+        ("Runs", f"{runs:,}", f"of {study.planned:,}" + (f", {left:,} to do" if left else "")),
+        ("Failed", f"{failed:,}", "listed at the end" if failed else "none"),
+        ("Settings", f"{len(study.settings):,}", f"up to {seeds:,} seeds each"),
         ("Lowest error", *_best(study, "test_error", percent)),
         ("Fewest bytes", *_best(study, "wire_bytes", lambda value: bytes_of(round(value)))),
     ]
