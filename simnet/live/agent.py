@@ -129,8 +129,7 @@ class LiveAgent:
             self._receive,
             supervisor.refused,
             self._on_state,
-            on_overflow=self._overflowed,
-            keep=True,
+            self._overflowed,
         )
         self.memory = JournalMemory(
             journal, self._checkpoint, lambda: self.channel.seen, self.channel.confirm, supervisor.round_finished

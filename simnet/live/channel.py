@@ -11,13 +11,10 @@ channel is cancelled, and `close` raises what went wrong.
 
 Crashes. A process that restarts comes back with a higher `incarnation`. Three things then decide what is lost:
 
-- What others sent to it. By default a frame is acknowledged when `on_frame` has returned, so what the crashed process
-  had taken but not saved is lost. With `keep=True` it is acknowledged when `confirm` is called: save `seen` in the
-  checkpoint, `confirm` it when the checkpoint is safe, and give it to the new process, and every frame takes effect
-  once.
+- What others sent to it. A frame is acknowledged when `confirm` is called with what `seen` was when all of it was
+  safe. Those that are not come again.
 - What it had yet to send. `pending` is what nobody has acknowledged; saved in the checkpoint, the new process can
-  `send` it again. A neighbour that had received it gets it twice, since the new incarnation numbers anew: tell by
-  sender and round.
+  `send` it again, under new numbers. Whoever gets a frame twice tells by sender and round.
 - What others still wait to send it is theirs to keep, and comes.
 """
 
@@ -60,10 +57,7 @@ class Channel:
         on_frame: Callable[[int, bytes], None],
         on_refusal: Callable[[int | None, str], None],
         on_state: Callable[[int, bool], None],
-        *,
-        on_overflow: Callable[[int, bytes], None] | None = None,
-        seen: Mapping[int, tuple[int, int]] | None = None,
-        keep: bool = False,
+        on_overflow: Callable[[int, bytes], None],
         limits: Limits | None = None,
     ) -> None:
         _check_addresses(me, listen, peers, tls)
@@ -74,31 +68,20 @@ class Channel:
         self._on_refusal = on_refusal
         self._on_state = on_state
         self._on_overflow = on_overflow
-        self._refusals: Counter[str] = Counter()
-        self._inboxes = {peer: PeerInbox(*(seen or {}).get(peer, (0, 0))) for peer in peers}
-        self._progress = asyncio.Event()
+        self.refusals: Counter[str] = Counter()
+        """How often something was refused, by reason (`simnet.live.envelope`)."""
+        self._inboxes = {peer: PeerInbox() for peer in peers}
         identity = Identity(run_id(run), me, incarnation)
         client, server = (tls.client(), tls.server()) if tls is not None else (None, None)
         self._dialers = {
-            peer: Dialer(
-                identity,
-                peer,
-                peers,
-                client,
-                self._inboxes[peer],
-                self._limits,
-                self._refuse,
-                self._changed,
-                self._progress.set,
-            )
-            for peer in peers
+            peer: Dialer(identity, peer, peers, client, inbox, self._limits, self._refuse, self._changed)
+            for peer, inbox in self._inboxes.items()
         }
         self._server = Server(
             identity,
             self._inboxes,
             server,
             self._limits,
-            keep,
             self._hand_over,
             self._refuse,
             lambda peer: self._dialers[peer].rouse(),
@@ -106,11 +89,6 @@ class Channel:
         self._dialling: list[asyncio.Task[None]] = []
         self._owner: asyncio.Task[object] | None = None
         self._failure: BaseException | None = None
-
-    @property
-    def refusals(self) -> Mapping[str, int]:
-        """How often something was refused, by reason (`simnet.live.envelope`)."""
-        return self._refusals
 
     @property
     def address(self) -> tuple[str, int]:
@@ -148,26 +126,14 @@ class Channel:
         dialer = self._dialers[peer]
         dropped = dialer.outbox.put(frame)
         dialer.push()
-        if self._on_overflow is not None:
-            for old in dropped:
-                self._on_overflow(peer, old)
+        for old in dropped:
+            self._on_overflow(peer, old)
 
     def confirm(self, seen: Mapping[int, tuple[int, int]]) -> None:
-        """What `seen` was when a checkpoint was made is safe: neighbours may forget it. Only needed with `keep`."""
+        """What `seen` was when a checkpoint was made is safe: neighbours may forget it."""
         for peer, (incarnation, sequence) in seen.items():
             if self._inboxes[peer].confirm(incarnation, sequence):
                 self._server.confirm(peer)
-
-    async def drain(self, timeout: float) -> bool:
-        """Wait until everything that was queued has been acknowledged; False if time ran out first."""
-        try:
-            async with asyncio.timeout(timeout):
-                while not all(dialer.outbox.empty for dialer in self._dialers.values()):
-                    self._progress.clear()
-                    await self._progress.wait()
-        except TimeoutError:
-            return False
-        return True
 
     async def close(self) -> None:
         """End all connections; what was not acknowledged is not sent any more. Raises what made the agent fail."""
@@ -191,8 +157,8 @@ class Channel:
             self._refuse(peer, Reason.UNUSABLE)
 
     def _refuse(self, peer: int | None, reason: Reason) -> None:
-        self._refusals[reason.value] += 1
-        count = self._refusals[reason.value]
+        self.refusals[reason.value] += 1
+        count = self.refusals[reason.value]
         if milestone(count):
             warn("refused", agent=self._me, peer=peer, reason=reason.value, count=count)
         self._tell(self._on_refusal, peer, reason.value)

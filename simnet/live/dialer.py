@@ -22,7 +22,7 @@ class Dialer:
     """Sends what is in `outbox` to `peer`.
 
     `inbox` knows the peer's latest incarnation. `addresses` is asked anew at each attempt. `on_state` hears when frames
-    can leave and when they cannot, `on_progress` when something was acknowledged.
+    can leave and when they cannot.
     """
 
     def __init__(
@@ -35,7 +35,6 @@ class Dialer:
         limits: Limits,
         report: Callable[[int, Reason], None],
         on_state: Callable[[int, bool], None],
-        on_progress: Callable[[], None],
     ) -> None:
         self.outbox = PeerOutbox(limits.window_bytes, limits.outbox_bytes)
         self._me = me
@@ -46,7 +45,6 @@ class Dialer:
         self._limits = limits
         self._report = report
         self._on_state = on_state
-        self._on_progress = on_progress
         self._connection: Connection | None = None
         self._met = 0
         """The peer's incarnation on the present connection."""
@@ -120,7 +118,6 @@ class Dialer:
                     self.outbox.receipt(item.sequence)
                 else:
                     self.outbox.acknowledge(item.sequence)
-                    self._on_progress()
                 self.push()
         except Refused:
             connection.abort()

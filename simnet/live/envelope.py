@@ -23,7 +23,7 @@ fill a table of counts nor write its own text into a log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from enum import IntEnum, StrEnum
 from hashlib import sha256
 from struct import Struct
@@ -112,11 +112,8 @@ class Envelope:
 class Header:
     """A header that passed all checks that need no content."""
 
-    kind: EnvelopeKind
-    run: bytes
-    sender: int
-    incarnation: int
-    sequence: int
+    bare: Envelope
+    """The envelope without its content."""
     length: int
     checksum: int
     running: int
@@ -130,17 +127,8 @@ def run_id(name: str) -> bytes:
 
 def encode(envelope: Envelope) -> bytes:
     """The bytes of an envelope; numbers fit into their fields."""
-    content = envelope.content
-    fields = _FIELDS.pack(
-        MAGIC,
-        VERSION,
-        envelope.kind,
-        envelope.run,
-        envelope.sender,
-        envelope.incarnation,
-        envelope.sequence,
-        len(content),
-    )
+    *addressed, content = astuple(envelope)
+    fields = _FIELDS.pack(MAGIC, VERSION, *addressed, len(content))
     return b"".join((fields, _CHECKSUM.pack(crc32(content, crc32(fields))), content))
 
 
@@ -158,28 +146,15 @@ def head(data: bytes, limit: int) -> Header:
     if length and kind != EnvelopeKind.DATA:
         raise Refused(Reason.MALFORMED, f"only data has content, this {_KINDS[kind].name} announces {length} bytes")
     (checksum,) = _CHECKSUM.unpack_from(data, _FIELDS.size)
-    running = crc32(data[: _FIELDS.size])
-    return Header(_KINDS[kind], run, sender, incarnation, sequence, length, checksum, running)
+    bare = Envelope(_KINDS[kind], run, sender, incarnation, sequence)
+    return Header(bare, length, checksum, crc32(data[: _FIELDS.size]))
 
 
 def seal(header: Header, content: bytes) -> Envelope:
     """The whole envelope, now that its content is there."""
     if crc32(content, header.running) != header.checksum:
         raise Refused(Reason.CHECKSUM, "the checksum does not match: the envelope was damaged on its way")
-    return Envelope(header.kind, header.run, header.sender, header.incarnation, header.sequence, content)
-
-
-def decode(data: bytes, limit: int) -> Envelope:
-    """The envelope that these bytes are, no more and no less."""
-    if len(data) < HEADER_BYTES:
-        raise Refused(Reason.TRUNCATED, f"an envelope has at least {HEADER_BYTES} bytes, this one has {len(data)}")
-    header = head(data[:HEADER_BYTES], limit)
-    content = data[HEADER_BYTES:]
-    if len(content) < header.length:
-        raise Refused(Reason.TRUNCATED, f"a content of {header.length} bytes is announced, {len(content)} follow")
-    if len(content) > header.length:
-        raise Refused(Reason.MALFORMED, f"a content of {header.length} bytes is announced, {len(content)} follow")
-    return seal(header, content)
+    return replace(header.bare, content=content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,15 +25,14 @@ OVERHEAD = 128
 class PeerInbox:
     """What one agent has from one peer: which incarnation, up to which number."""
 
-    def __init__(self, incarnation: int = 0, received: int = 0) -> None:
-        self.incarnation = incarnation
-        self.received = received
-        self.confirmed = received
+    def __init__(self) -> None:
+        self.incarnation = self.received = 0
+        self.confirmed = 0
         """What the peer was told to forget; never more than `received`."""
 
     @property
     def seen(self) -> tuple[int, int]:
-        """Incarnation and last number: what a checkpoint keeps."""
+        """Incarnation and last number."""
         return self.incarnation, self.received
 
     def greet(self, incarnation: int) -> None:
@@ -97,11 +96,6 @@ class PeerOutbox:
     def pending(self) -> tuple[bytes, ...]:
         """All that is not acknowledged, in order."""
         return (*self._written, *self._waiting)
-
-    @property
-    def empty(self) -> bool:
-        """Whether everything has been acknowledged."""
-        return not self._written and not self._waiting
 
     @property
     def unheard(self) -> bool:

@@ -26,8 +26,8 @@ _BREATHER = 0.1
 class Server:
     """Takes envelopes from the neighbours that `inboxes` names, and answers each.
 
-    `hand_over` gets what each envelope holds, once and in order; `on_call` hears who has just introduced itself. With
-    `keep` arrivals get a receipt, and the acknowledgement waits for `confirm`.
+    `hand_over` gets what each envelope holds, once and in order; `on_call` hears who has just introduced itself.
+    Arrivals get a receipt; the acknowledgement waits for `confirm`.
     """
 
     def __init__(
@@ -36,7 +36,6 @@ class Server:
         inboxes: Mapping[int, PeerInbox],
         tls: ssl.SSLContext | None,
         limits: Limits,
-        keep: bool,
         hand_over: Callable[[int, bytes], None],
         report: Callable[[int | None, Reason], None],
         on_call: Callable[[int], None],
@@ -45,7 +44,6 @@ class Server:
         self._inboxes = inboxes
         self._tls = tls
         self._limits = limits
-        self._keep = keep
         self._hand_over = hand_over
         self._report = report
         self._on_call = on_call
@@ -179,11 +177,7 @@ class Server:
                 inbox.judge(item)
                 self._hand_over(peer, item.content)
                 inbox.take(item)
-                if self._keep:
-                    connection.write(self._me.say(EnvelopeKind.RECEIPT, inbox.received))
-                else:
-                    inbox.confirm(*inbox.seen)
-                    connection.write(self._me.say(EnvelopeKind.ACK, inbox.confirmed))
+                connection.write(self._me.say(EnvelopeKind.RECEIPT, inbox.received))
                 await connection.flush(self._limits.envelope)
         finally:
             if self._neighbours.get(peer, (None,))[0] is task:

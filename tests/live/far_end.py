@@ -20,6 +20,11 @@ from simnet.network import frame
 async def play(folder: Path, me: int, here: str, there: str, port: int, count: int) -> None:
     arrived: asyncio.Queue[int] = asyncio.Queue()
     ready = asyncio.Event()
+
+    def take(_: int, raw: bytes) -> None:
+        arrived.put_nowait(frame.decode(raw).round)
+        asyncio.get_running_loop().call_soon(lambda: channel.confirm(channel.seen))
+
     channel = Channel(
         me,
         (here, port),
@@ -27,9 +32,10 @@ async def play(folder: Path, me: int, here: str, there: str, port: int, count: i
         certificates.load(folder, me),
         "far away",
         1,
-        lambda _, raw: arrived.put_nowait(frame.decode(raw).round),
+        take,
         lambda *_: None,
         lambda _, up: ready.set() if up else ready.clear(),
+        lambda *_: None,
     )
     await channel.start()
     await ready.wait()

@@ -11,8 +11,8 @@ from typing import Any
 
 from simnet.live import certificates
 from simnet.live.channel import Channel
-from simnet.live.connection import Limits
-from simnet.live.envelope import Envelope, EnvelopeKind, decode, encode, run_id
+from simnet.live.connection import Connection, Limits
+from simnet.live.envelope import Envelope, EnvelopeKind, encode, run_id
 from simnet.network import frame
 
 HOST = "127.0.0.1"
@@ -39,11 +39,12 @@ def data(
 
 
 class Party:
-    """One agent's channel. `peers` can be filled after it was made."""
+    """One agent's channel. `peers` can be filled after it was made; unless `keep`, whatever came is safe at once."""
 
     def __init__(
         self, folder: Path | None, me: int, peers: dict[int, tuple[str, int]], *, run: str = RUN, incarnation: int = 1,
-        listen: tuple[str, int] = (HOST, 0), on_frame: Callable[[int, bytes], None] | None = None, **options: Any
+        listen: tuple[str, int] = (HOST, 0), on_frame: Callable[[int, bytes], None] | None = None, keep: bool = False,
+        limits: Limits | None = None
     ) -> None:  # fmt: skip
         self.me = me
         self.peers = peers
@@ -53,6 +54,7 @@ class Party:
         self.states: list[tuple[int, bool]] = []
         self.overflowed: list[int] = []
         self._on_frame = on_frame
+        self._keep = keep
         self._news = asyncio.Event()
         self.channel = Channel(
             me,
@@ -64,8 +66,8 @@ class Party:
             self._take,
             self._note(lambda peer, reason: self.refused.append((peer, reason))),
             self._note(lambda peer, up: self.states.append((peer, up))),
-            on_overflow=lambda _, old: self.overflowed.append(frame.decode(old).round),
-            **options,
+            lambda _, old: self.overflowed.append(frame.decode(old).round),
+            limits,
         )
 
     def _note(self, append: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
@@ -80,6 +82,8 @@ class Party:
             self._on_frame(peer, raw)
         self.got.append((peer, frame.decode(raw).round))
         self._news.set()
+        if not self._keep:
+            asyncio.get_running_loop().call_soon(lambda: self.channel.confirm(self.channel.seen))
 
     async def until(self, ready: Callable[[], bool]) -> None:
         """Wait until `ready` holds, looked at whenever something happened here."""
@@ -95,6 +99,12 @@ class Party:
 
     async def refuses(self, reason: str, count: int = 1) -> None:
         await self.until(lambda: self.channel.refusals.get(reason, 0) >= count)
+
+    async def is_rid_of_all(self) -> None:
+        """Wait until everything that was sent has been acknowledged."""
+        async with asyncio.timeout(PATIENCE):
+            while any(self.channel.pending.values()):
+                await asyncio.sleep(0.005)
 
     def send(self, peer: int, *rounds: int) -> None:
         for round in rounds:
@@ -136,10 +146,12 @@ class Caller:
     def say(self, *pieces: bytes) -> None:
         self.writer.write(b"".join(pieces))
 
-    async def hear(self) -> Envelope:
-        """The next envelope without content."""
+    async def hear(self, limit: int = 0) -> Envelope:
+        """The next envelope, with at most so many bytes of content."""
         async with asyncio.timeout(PATIENCE):
-            return decode(await self.reader.readexactly(48), 0)
+            item = await Connection(self.reader, self.writer).receive(limit, PATIENCE)
+        assert item is not None
+        return item
 
     async def hears_the_end(self) -> bytes:
         """What still came before the connection ended."""
