@@ -128,7 +128,7 @@ def record(
     thinning = scenario.log.thinning(scenario.seed)
     subscribers: list[Subscriber] = [writer if thinning is None else Thinned(writer, thinning), metrics]
     if progress is not None:
-        subscribers.append(_Watcher(progress, scenario.rounds))
+        subscribers.append(_watcher(progress, scenario.rounds))
     started = perf_counter()
     with threadpool_limits(1):
         happen(Bus(*subscribers))
@@ -195,16 +195,14 @@ def first_event(built: World) -> events.RunStarted:
     )
 
 
-class _Watcher:
+def _watcher(progress: Progress, rounds: int) -> Subscriber:
     """A subscriber that tells how far the run is."""
 
-    def __init__(self, progress: Progress, rounds: int) -> None:
-        self._progress = progress
-        self._rounds = rounds
-
-    def __call__(self, seq: int, t: float, event: events.Event) -> None:
+    def hear(seq: int, t: float, event: events.Event) -> None:
         if isinstance(event, events.EvaluationDone):
-            self._progress(event.round, self._rounds)
+            progress(event.round, rounds)
+
+    return hear
 
 
 def method_names(text: str) -> list[str]:

@@ -56,8 +56,8 @@ class Pacing(Part):
 
     @property
     def announces(self) -> bool:
-        """Whether a skip is announced to the neighbours."""
-        return False
+        """Whether a skip is announced to the neighbours: what the field `notices` says, in a rule that has it."""
+        return bool(getattr(self, "notices", False))
 
     def for_agent(self, streams: Streams, agent: int) -> Self:
         """The rule as one agent follows it."""
@@ -98,10 +98,6 @@ class Barrier(Pacing):
     )
     aligned: ClassVar[bool] = True
 
-    @property
-    def announces(self) -> bool:
-        return self.notices
-
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         def all_heard() -> bool:
             return neighbourhood.missing(round) == 0
@@ -130,10 +126,6 @@ class Deadline(Pacing):
         if self.jitter >= self.period * (1 - self.skew):
             raise ValueError("jitter: below the period of the fastest clock")
         return self
-
-    @property
-    def announces(self) -> bool:
-        return self.notices
 
     def for_agent(self, streams: Streams, agent: int) -> Self:
         skew = self.skew * (2 * streams.generator("skew", agent).random() - 1) if self.skew else 0.0
@@ -166,10 +158,6 @@ class Quorum(Pacing):
     patience: PositiveSeconds = Field(1.0, description="longest wait")
     notices: Switch = Field(True, description="a skip is announced by a header-only message")
 
-    @property
-    def announces(self) -> bool:
-        return self.notices
-
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         neighbours = len(neighbourhood.peers)
         # A hair of tolerance: 0.1 · 30 neighbours are 3 of them, whatever the rounding.
@@ -188,10 +176,6 @@ class Free(Pacing):
 
     kind: Literal["free"]
     notices: Switch = Field(False, description="announce skips by header-only messages")
-
-    @property
-    def announces(self) -> bool:
-        return self.notices
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         return

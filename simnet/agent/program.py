@@ -1,7 +1,7 @@
 """The agent programs: coroutines, the same under virtual and under real time.
 
 They read like the papers' pseudocode, and everything that they do to the outside goes through their port. `run_agent`
-is the program of nearly all agents. Two others are for a star whose hub computes with what its leaves send: in a round
+is the program of nearly all agents. The hub of a star has its own: it computes with what its leaves send, so in a round
 the leaves speak first, then the hub.
 
     leaf:  gradient at the known model → hub; wait for the new model
@@ -38,23 +38,24 @@ async def run_agent(
 ) -> None:
     """Run `peer` from its `first` round to the last of `rounds`."""
     me = port.agent
+    before_hub = peer.role == "leaf" and pacing.meets
     if mortal(peer):
         neighbourhood.retell = peer.retell
     for t in range(first, rounds + 1):
         port.emit(events.RoundStarted(me, t))
         proposal = await port.propose(peer, t)
         await port.compute(proposal.gradients)
-        residual = sig(proposal.residual) if private else None
-        port.emit(events.SolveFinished(me, t, proposal.gradients, residual))
+        port.emit(events.SolveFinished(me, t, proposal.gradients, sig(proposal.residual) if private else None))
+        sent = None
         if port.relapsed():
-            await recover(t, peer, port)
-            abandon(t, proposal, peer, port, ledger)
-            sent = None
+            await abandon(t, proposal, peer, port, ledger)
         else:
             sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
         if sent is None and pacing.announces:
             port.notify(t)
         neighbourhood.enter(t)
+        if before_hub:
+            await port.rendezvous()
         await pacing.settle(t, port, neighbourhood)
         if port.relapsed():
             await recover(t, peer, port)
@@ -73,17 +74,18 @@ async def recover(t: int, peer: Peer, port: Port) -> None:
         peer.recall(await port.ask(t))
 
 
-def abandon(t: int, proposal: Proposal, peer: Peer, port: Port, ledger: Ledger) -> None:
+async def abandon(t: int, proposal: Proposal, peer: Peer, port: Port, ledger: Ledger) -> None:
     """A crash took the proposal: nothing leaves, but a test that opened with it has been asked and must be paid."""
+    await recover(t, peer, port)
     charges = [charge for charge in proposal.charges if charge.kind == "test"]
     paid = ledger.afford(*charges)
     peer.settled(accepted=paid)
     if paid:
-        _account(t, charges, port)
+        record_charges(t, charges, port)
     port.emit(events.BroadcastSkipped(port.agent, t, "crash" if paid else "budget"))
 
 
-def _account(t: int, charges: Sequence[Charge], port: Port) -> None:
+def record_charges(t: int, charges: Sequence[Charge], port: Port) -> None:
     """Put charges on the record that the ledger has taken."""
     for charge in charges:
         parameters = dict(charge.parameters)
@@ -100,7 +102,7 @@ def release(
     if not paid:
         port.emit(events.BroadcastSkipped(me, t, "budget"))
         return None
-    _account(t, proposal.charges, port)
+    record_charges(t, proposal.charges, port)
     if proposal.test is not None:
         query = sig(proposal.test.query) if private else None
         port.emit(events.SvtTested(me, t, proposal.test.passed, query))
@@ -159,37 +161,5 @@ async def run_hub(
         port.finished(t, peer)
 
 
-async def run_leaf(
-    peer: Peer,
-    port: Port,
-    pacing: Pacing,
-    neighbourhood: Neighbourhood,
-    ledger: Ledger,
-    rounds: int,
-    *,
-    private: bool,
-    first: int = 1,
-) -> None:
-    """Run a leaf whose hub waits for it from its `first` round to the last of `rounds`."""
-    me = port.agent
-    for t in range(first, rounds + 1):
-        port.emit(events.RoundStarted(me, t))
-        proposal = await port.propose(peer, t)
-        await port.compute(proposal.gradients)
-        port.emit(events.SolveFinished(me, t, proposal.gradients, 0.0 if private else None))
-        sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
-        if sent is None and pacing.announces:
-            port.notify(t)
-        neighbourhood.enter(t)
-        if pacing.meets:
-            await port.rendezvous()
-        await pacing.settle(t, port, neighbourhood)
-        known = neighbourhood.read()
-        port.used(t, known)
-        peer.absorb(t, sent, known)
-        port.emit(events.DualUpdated(me, t))
-        port.finished(t, peer)
-
-
-PROGRAMS: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"agent": run_agent, "leaf": run_leaf, "hub": run_hub}
+PROGRAMS: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"agent": run_agent, "leaf": run_agent, "hub": run_hub}
 """By the role of a peer."""

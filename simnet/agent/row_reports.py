@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.agent.port import Port, never
+from simnet.agent.program import record_charges
 from simnet.network.frame import HEADER_BYTES
 from simnet.network.link import Link, Passage
 from simnet.network.model import LinkModel
@@ -105,14 +106,12 @@ async def after_reports(
 
     An agent whose rows stay where they are has no reports and waits for the others'.
     """
-    me = port.agent
     ledger.spend(*charges)
-    for charge in charges:
-        port.emit(events.PrivacySpent(me, 0, charge.kind, charge.mechanism, dict(charge.parameters), charge.times))
+    record_charges(0, charges, port)
     if reports is not None:
         await port.until(never, reports.ends)
         delivered, lost = reports.delivered, reports.messages - reports.delivered
         size = (reports.payload_bytes, reports.wire_bytes)
-        port.emit(events.ReportsGathered(me, reports.messages, delivered, lost, *size))
+        port.emit(events.ReportsGathered(port.agent, reports.messages, delivered, lost, *size))
     await port.until(never, begins)
     await program

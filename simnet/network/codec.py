@@ -110,10 +110,6 @@ class Codec(ABC):
         payload = self.encode(parts)
         return payload, self.decode(payload)
 
-    def size(self, lengths: Sequence[int]) -> int:
-        """How many bytes the payload of parts of these lengths has."""
-        return 1 + sum(4 + self.body(length) for length in lengths)
-
     @abstractmethod
     def write(self, index: int, part: Vector) -> bytes:
         """The bytes of one part, which is the one with this index; it must not hold NaN."""
@@ -121,10 +117,6 @@ class Codec(ABC):
     @abstractmethod
     def read(self, source: PayloadReader, length: int) -> Vector:
         """The next part, which has this length."""
-
-    @abstractmethod
-    def body(self, length: int) -> int:
-        """How many bytes a part of this length takes."""
 
 
 class Floats(Codec):
@@ -155,9 +147,6 @@ class Floats(Codec):
             raise FrameError("a payload holds a number that is not finite, which no sender encodes")
         return part
 
-    def body(self, length: int) -> int:
-        return self._dtype.itemsize * length
-
 
 class Int8(Codec):
     """A scale (float64) and whole numbers from −127 to 127, rounded up or down at random so that the mean is exact.
@@ -187,9 +176,6 @@ class Int8(Codec):
         part: Vector = source.take(_STEP, length) * scale
         return part
 
-    def body(self, length: int) -> int:
-        return 8 + length
-
 
 TURN = 4
 """One in so many of the entries that top-k sends is the one that has waited longest."""
@@ -214,10 +200,6 @@ class TopK(Codec):
         self._share = share
         self._told: dict[int, _Told] = {}
 
-    def kept(self, length: int) -> int:
-        """How many entries of a part of this length are sent."""
-        return min(length, max(1, round(self._share * length)))
-
     def decode(self, payload: bytes, longest: int = LONGEST) -> Partial:
         return Partial(super().decode(payload, longest))
 
@@ -227,7 +209,7 @@ class TopK(Codec):
         if told is None or len(told.held) != len(part):
             told = self._told[index] = _Told(len(part))
         wanted = np.clip(part, -FARTHEST, FARTHEST)
-        places = told.choose(wanted, self.kept(len(part)))
+        places = told.choose(wanted, min(len(part), max(1, round(self._share * len(part)))))
         body = self._values.write(index, wanted[places])
         told.held[places] = self._values.read(PayloadReader(body), len(places))
         return pack("<I", len(places)) + places.astype(_places(len(part))).tobytes() + body
@@ -240,10 +222,6 @@ class TopK(Codec):
         part = np.full(length, np.nan)
         part[places] = self._values.read(source, kept)
         return part
-
-    def body(self, length: int) -> int:
-        kept = self.kept(length)
-        return 4 + _places(length).itemsize * kept + self._values.body(kept)
 
 
 class _Told:

@@ -37,7 +37,7 @@ class Fault(Part):
     @property
     def loses_state(self) -> bool:
         """Whether an agent loses its model and dual by it."""
-        return False
+        return getattr(self, "state", "kept") == "lost"
 
     @abstractmethod
     def happenings(self, index: int, edges: nx.Graph[int], streams: Streams) -> Iterator[Happening]:
@@ -103,10 +103,6 @@ class Crash(SpanFault):
     state: Literal["kept", "lost"] = Field("kept", description="whether model and dual survive; the ledger always does")
 
     @property
-    def loses_state(self) -> bool:
-        return self.state == "lost"
-
-    @property
     def place(self) -> Place:
         return self.agent, None, None
 
@@ -138,10 +134,6 @@ class Churn(Fault):
     down: PositiveSeconds = Field(description="mean time down")
     agents: tuple[Whole, ...] = Field((), description="which ones; empty: all")
     state: Literal["kept", "lost"] = Field("kept", description="whether model and dual survive; the ledger always does")
-
-    @property
-    def loses_state(self) -> bool:
-        return self.state == "lost"
 
     def happenings(self, index: int, edges: nx.Graph[int], streams: Streams) -> Iterator[Happening]:
         known_agents(self.agents, edges, f"fault.{index}.agents")
