@@ -134,11 +134,11 @@ def agent(
     if noise not in ("own", "scenario"):
         raise LiveError(f"--noise {noise}: must be own or scenario")
     scenario = load(file, sets, seed)
-    known = standalone.load_peers(peers, _agents(scenario))
-    if id not in known.agents:
-        raise LiveError(f"--id {id}: the agents are 0 to {len(known.agents) - 1}")
-    here = ("127.0.0.1", known.agents[id][1]) if listen is None else standalone.read_address(listen, "--listen")
-    placement = Placement(id, state, known.run, here, known.agents, certificates, shim, noise == "own")
+    run, addresses = standalone.load_peers(peers, _agents(scenario))
+    if id not in addresses:
+        raise LiveError(f"--id {id}: the agents are 0 to {len(addresses) - 1}")
+    here = ("127.0.0.1", addresses[id][1]) if listen is None else standalone.read_address(listen, "--listen")
+    placement = Placement(id, state, run, here, addresses, certificates, shim, noise == "own")
     to_the_end = standalone.run(
         scenario, placement, linger=linger, say=lambda text: typer.echo(f"agent {id}: {text}", err=True)
     )

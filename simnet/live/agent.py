@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from msgspec.msgpack import encode
+
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.program import PROGRAMS
 from simnet.build import World, build_links, build_writer
@@ -17,10 +19,10 @@ from simnet.errors import FrameError, LiveError
 from simnet.live import agent_folder as folder
 from simnet.live import certificates, checkpoint
 from simnet.live.channel import Channel
-from simnet.live.journal import Journal, RecordKind, Start, event_body, packed, read
+from simnet.live.journal import Journal, RecordKind, Start, event_body, read
 from simnet.live.live_port import LivePort, RepeatedRound
 from simnet.live.recovery import JournalMemory, Past, recover
-from simnet.live.shim import Carrier, Clock, Direct, Numbering, Shim, round_of
+from simnet.live.shim import Carrier, Clock, Numbering, Shim, round_of
 from simnet.network.link import Passage
 from simnet.privacy.ledger import Charge
 from simnet.record import events
@@ -170,7 +172,7 @@ class LiveAgent:
 
     async def _begin(self, epoch: float) -> None:
         start = Start(self._placement.agent, self._placement.run, VERSION, epoch)
-        self._journal.add(RecordKind.START, packed(start))
+        self._journal.add(RecordKind.START, encode(start))
         await asyncio.sleep(max(0.0, epoch - time.time()))
         tell("first round begins", agent=self._placement.agent)
         self._equip(Clock(epoch))
@@ -193,7 +195,10 @@ class LiveAgent:
         for _, spent in past.settled:
             if isinstance(spent, events.PrivacySpent):
                 self._ledger.spend(Charge.of(spent.mechanism, spent.parameters, spent.spent_on, spent.times))
-        self._draw_again(past.finished)
+        self._pacing.resume(past.finished)
+        if self._work is not None:
+            for _ in range(past.finished):
+                self._work(0)  # brings its random stream to where it was
         self._equip(clock)
         passages = self._send_unacknowledged(past, unsent)
         known: dict[int, set[int]] = {peer: set() for peer in self.neighbourhood.peers}
@@ -240,7 +245,7 @@ class LiveAgent:
         """Set the clock, and what takes frames to the channel."""
         self._clock = clock
         if not self._placement.shim:
-            self.carrier = Direct(self.channel.send)
+            self.carrier = Carrier(self.channel.send)
             return
         me, scenario = self._placement.agent, self._world.scenario
         links = build_links(scenario, self._world.graph)[me]
@@ -264,13 +269,6 @@ class LiveAgent:
             known,
             replay,
         )
-
-    def _draw_again(self, rounds: int) -> None:
-        """Bring the streams of work times and of the pacing to where they were after so many rounds."""
-        self._pacing.resume(rounds)
-        if self._work is not None:
-            for _ in range(rounds):
-                self._work(0)
 
     def _objects(self) -> dict[str, object]:
         return {"peer": self._peer, "neighbourhood": self.neighbourhood, "writer": self._writer}

@@ -27,7 +27,6 @@ _NAME = re.compile(r"agent-(0|[1-9][0-9]{0,9})\.simnet")
 class Certificates:
     """What one agent shows and whom it believes."""
 
-    agent: int
     authority: Path
     certificate: Path
     key: Path
@@ -104,7 +103,7 @@ def load(folder: Path, agent: int) -> Certificates:
     mode = stat.S_IMODE(key.stat().st_mode)
     if mode & 0o077:
         raise LiveError(f"{key} has mode {mode:04o}, others can use it: a private key has mode 0600 (chmod 600 {key})")
-    return Certificates(agent, folder / "ca.pem", certificate, key)
+    return Certificates(folder / "ca.pem", certificate, key)
 
 
 def _files(folder: Path, agent: int) -> tuple[Path, Path]:

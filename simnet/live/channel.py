@@ -60,7 +60,12 @@ class Channel:
         on_overflow: Callable[[int, bytes], None],
         limits: Limits | None = None,
     ) -> None:
-        _check_addresses(me, listen, peers, tls)
+        exposed = next((host for host, _ in (listen, *peers.values()) if not _is_loopback(host)), None)
+        if tls is None and exposed is not None:
+            raise LiveError(
+                f"agent {me} would speak without TLS at {exposed}: only loopback goes without, "
+                "make certificates with `simnet live init`"
+            )
         self._me = me
         self._listen = listen
         self._limits = limits or Limits()
@@ -115,10 +120,6 @@ class Channel:
 
     def send(self, peer: int, frame: bytes) -> None:
         """Queue a frame for a neighbour; frames arrive in the order of their sending."""
-        if peer not in self._dialers:
-            raise LiveError(
-                f"agent {peer} is no neighbour: frames go to {', '.join(map(str, self._dialers)) or 'nobody'}"
-            )
         if len(frame) > self._limits.frame_bytes:
             raise FrameError(
                 f"a frame of {len(frame)} bytes is too long for the channel: {self._limits.frame_bytes} at most"
@@ -188,23 +189,6 @@ class Channel:
             self._failure = error
             if self._owner is not None:
                 self._owner.cancel()
-
-
-def _check_addresses(
-    me: int, listen: tuple[str, int], peers: Mapping[int, tuple[str, int]], tls: Certificates | None
-) -> None:
-    if not listen[0]:
-        raise LiveError(f"agent {me} needs an address to listen on: 127.0.0.1, or 0.0.0.0 for every network")
-    if me in peers:
-        raise LiveError(f"agent {me} is among its own peers: name its neighbours only")
-    if tls is not None and tls.agent != me:
-        raise LiveError(f"{tls.certificate} is agent {tls.agent}'s: agent {me} needs its own certificate")
-    exposed = next((host for host, _ in (listen, *peers.values()) if not _is_loopback(host)), None)
-    if tls is None and exposed is not None:
-        raise LiveError(
-            f"agent {me} would speak without TLS at {exposed}: only loopback goes without, "
-            "make certificates with `simnet live init`"
-        )
 
 
 def _is_loopback(host: str) -> bool:

@@ -119,7 +119,7 @@ async def dial(address: tuple[str, int], tls: ssl.SSLContext | None, name: str) 
         )
     except ssl.SSLError as error:
         raise Refused(_judge(error), f"TLS refused the other end: {error.reason}") from None
-    return _prompt(Connection(reader, writer))
+    return Connection(reader, writer)
 
 
 async def accept(sock: socket.socket, tls: ssl.SSLContext | None) -> Connection:
@@ -135,18 +135,10 @@ async def accept(sock: socket.socket, tls: ssl.SSLContext | None) -> Connection:
         raise Refused(_judge(error), f"TLS refused the other end: {error.reason}") from None
     except OSError:
         raise Refused(Reason.HANDSHAKE, "the connection ended before TLS was satisfied") from None
-    return _prompt(Connection(reader, asyncio.StreamWriter(transport, protocol, reader, loop)))
+    return Connection(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
 
 
 def _judge(error: ssl.SSLError) -> Reason:
     if isinstance(error, ssl.SSLCertVerificationError):
         return Reason.IMPOSTOR if error.verify_code == _HOSTNAME_MISMATCH else Reason.STRANGER
     return Reason.STRANGER if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else Reason.HANDSHAKE
-
-
-def _prompt(connection: Connection) -> Connection:
-    """Small envelopes leave at once: an acknowledgement must not wait for more to come."""
-    sock: socket.socket | None = connection.writer.get_extra_info("socket")
-    if sock is not None:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection

@@ -18,11 +18,11 @@ from contextlib import AbstractContextManager
 from enum import IntEnum
 from pathlib import Path
 from struct import Struct
-from typing import TypeVar
 from zlib import crc32
 
 import msgspec
 import numpy as np
+from msgspec.msgpack import decode
 
 from simnet.errors import LiveError
 from simnet.record import events
@@ -35,7 +35,6 @@ _HEAD = _FIELDS.size + _CHECKSUM.size
 
 Record = tuple["RecordKind", bytes]
 Timed = tuple[float, events.Event]
-R = TypeVar("R", bound=msgspec.Struct)
 
 
 class RecordKind(IntEnum):
@@ -156,7 +155,7 @@ def read(path: Path) -> Iterator[Record]:
         raise LiveError(f"{path}: the journal cannot be read ({error.strerror})") from None
     place = 0
     while place < len(data):
-        head, body = data[place : place + _HEAD], b""
+        head = data[place : place + _HEAD]
         if len(head) < _HEAD or not any(data[place:]):
             return  # torn in its head, or never written by a machine that lost its power
         kind, length, checksum = _FIELDS.unpack_from(head)
@@ -170,16 +169,6 @@ def read(path: Path) -> Iterator[Record]:
         place = end
 
 
-def packed(record: msgspec.Struct) -> bytes:
-    """A record as a body."""
-    return msgspec.msgpack.encode(record)
-
-
-def unpacked(kind: type[R], body: bytes) -> R:
-    """The record that a body holds."""
-    return msgspec.msgpack.decode(body, type=kind)
-
-
 def event_body(t: float, event: events.Event) -> bytes:
     """An event as a body: a line of a log, whose number means nothing before all agents' logs are one."""
     return line(0, round(t, 9), event)
@@ -188,7 +177,7 @@ def event_body(t: float, event: events.Event) -> bytes:
 def event_of(kind: RecordKind, body: bytes) -> Timed | None:
     """The event in a record, if it holds one."""
     if kind is RecordKind.HEARD:
-        body = unpacked(Heard, body).note
+        body = decode(body, type=Heard).note
     elif kind is not RecordKind.EVENT:
         return None
     _, t, found = parse(body)
@@ -203,7 +192,7 @@ def compacted(records: Iterable[Record]) -> Iterator[Record]:
         if place >= last or kind in (RecordKind.START, RecordKind.EVENT, RecordKind.RESULT):
             yield kind, body
         elif kind is RecordKind.HEARD:
-            yield RecordKind.EVENT, unpacked(Heard, body).note
+            yield RecordKind.EVENT, decode(body, type=Heard).note
 
 
 def _opened(path: Path) -> int:

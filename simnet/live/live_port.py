@@ -1,6 +1,6 @@
 """One agent's port in real time, under asyncio: the same agent program, over whatever carries its frames.
 
-The port decides in which order things happen. Its `Memory` makes them last, so that a crash takes nothing back:
+The port decides in which order things happen. Its memory makes them last, so that a crash takes nothing back:
 
     a frame comes in     remembered as delivered, then heard; its sender may forget it once it is safe
     a round's frames     noted as sent, all of the round remembered and made safe, and only then handed on
@@ -17,11 +17,11 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages
 from simnet.errors import FrameError, LiveError
+from simnet.live.recovery import JournalMemory
 from simnet.live.shim import Carrier, Clock, Numbering
 from simnet.methods.peer import Known, Peer, Proposal, alone
 from simnet.network import frame
@@ -32,31 +32,9 @@ from simnet.vectors import Parts, Vector
 
 _BINDING = (events.PrivacySpent, events.SvtTested, events.ReleaseMade)
 """What a repeated round must repeat to the letter."""
-_COMPANY = 3
-"""A payload has at most so many parts: a model, what belongs to it entry by entry, and one number."""
 _MOST_COPIES = 8
 """A frame comes again after a neighbour's restart. More copies than these are refused, so that nobody can make the
 record grow without end."""
-
-
-class Memory(Protocol):
-    """What an agent must not forget."""
-
-    def event(self, t: float, event: events.Event) -> None:
-        """An event happened."""
-        ...
-
-    def heard(self, t: float, event: events.MessageDelivered, raw: bytes) -> None:
-        """A frame came in that was not known before, and the event says so."""
-        ...
-
-    def sending(self, round: int, frames: Mapping[int, bytes]) -> None:
-        """These frames are about to leave; when this returns they, and all that was noted before, are safe."""
-        ...
-
-    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
-        """A round is over."""
-        ...
 
 
 @dataclass
@@ -86,7 +64,7 @@ class LivePort:
         clock: Clock,
         neighbourhood: Neighbourhood,
         writer: Writer,
-        memory: Memory,
+        memory: JournalMemory,
         carrier: Carrier,
         numbering: Numbering,
         rounds: int,
@@ -109,7 +87,7 @@ class LivePort:
         self._known = known
         self._copies: Counter[tuple[int, int]] = Counter()
         self._replay = replay
-        self._waiting: tuple[asyncio.Future[bool], Callable[[], bool]] | None = None
+        self._waiting: tuple[asyncio.Future[None], Callable[[], bool]] | None = None
         self._resumed = clock.now
 
     @property
@@ -120,19 +98,14 @@ class LivePort:
         if self._replay is not None and self._replay.noted:
             noted = self._replay.noted.popleft()
             if isinstance(noted, events.RoundTimeout) and type(noted) is not type(event) and self._replay.noted:
-                noted = (
-                    self._replay.noted.popleft()
-                )  # what came too late the first time is there already the second time
+                # What came too late the first time is there already the second time.
+                noted = self._replay.noted.popleft()
             if type(noted) is not type(event) or (isinstance(event, _BINDING) and noted != event):
                 raise LiveError(
                     f"agent {self.agent} cannot repeat round {self._replay.round} as it was before the crash "
                     f"({event.kind} differs): go on with the version and the machine that made the checkpoint"
                 )
             return
-        self.note(event)
-
-    def note(self, event: events.Event) -> None:
-        """Put on the record what comes from outside the program."""
         self._memory.event(self.now, event)
 
     async def propose(self, peer: Peer, round: int) -> Proposal:
@@ -193,23 +166,13 @@ class LivePort:
     async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
         in_time = ready()
         if not in_time:
-            loop = asyncio.get_running_loop()
-            signal: asyncio.Future[bool] = loop.create_future()
+            signal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting = (signal, ready)
-            timer = None
-            if deadline is not None:
-                timer = loop.call_later(max(0.0, deadline - self.now), self._wake, signal, False)
-            in_time = await signal
-            if timer is not None:
-                timer.cancel()
+            await asyncio.wait([signal], timeout=None if deadline is None else max(0.0, deadline - self.now))
+            self._waiting = None
+            in_time = signal.done()
         self._resumed = self.now
         return in_time
-
-    def _wake(self, signal: asyncio.Future[bool], in_time: bool) -> None:
-        if self._waiting is not None and self._waiting[0] is signal:
-            self._waiting = None
-            if not signal.done():
-                signal.set_result(in_time)
 
     async def rendezvous(self) -> None:
         raise LiveError("network.pacing.kind = 'ideal': no real agent knows that all the others have finished a round")
@@ -236,7 +199,7 @@ class LivePort:
             self._copies[peer, round] += 1
             if self._copies[peer, round] > _MOST_COPIES:
                 raise FrameError(f"round {round} has come in {self._copies[peer, round]} times before")
-            self.note(events.MessageDuplicated(self.agent, round, peer, number))
+            self._memory.event(self.now, events.MessageDuplicated(self.agent, round, peer, number))
             return
         self._known[peer].add(round)
         self._memory.heard(self.now, events.MessageDelivered(self.agent, round, peer, number), raw)
@@ -251,8 +214,10 @@ class LivePort:
 
     def _hear(self, peer: int, round: int, parts: Parts | None) -> None:
         self._neighbourhood.hear(peer, round, parts)
-        if self._waiting is not None and self._waiting[1]():
-            self._wake(self._waiting[0], True)
+        if self._waiting is not None:
+            signal, ready = self._waiting
+            if not signal.done() and ready():
+                signal.set_result(None)
 
     def _opened(self, raw: bytes) -> tuple[int, Parts | None]:
         """The round that a frame is about and what it says of it, if it has a place in this run."""
@@ -264,7 +229,8 @@ class LivePort:
                 raise FrameError("a notice says nothing, this one has a payload")
             return found.round, None
         parts = self._writer.decode(found.payload, self._features)
-        lengths = [len(part) for part in parts]
-        if lengths not in [([self._features] * 2 + [1])[:count] for count in range(1, _COMPANY + 1)]:
-            raise FrameError(f"parts of {lengths} entries are no message about a model of {self._features}")
+        # A model, perhaps with what belongs to it entry by entry, perhaps with one number besides.
+        lengths, full = [len(part) for part in parts], self._features
+        if lengths not in ([full], [full, full], [full, full, 1]):
+            raise FrameError(f"parts of {lengths} entries are no message about a model of {full}")
         return found.round, parts

@@ -24,6 +24,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec.msgpack import decode, encode
+
 from simnet.live import journal
 from simnet.live.journal import Heard, Journal, Record, RecordKind, RoundResult, Sending, Start, Timed
 from simnet.record import events
@@ -76,18 +78,22 @@ class JournalMemory:
         """Whether something of the present round was made safe."""
 
     def event(self, t: float, event: events.Event) -> None:
+        """An event happened."""
         self._journal.add(RecordKind.EVENT, journal.event_body(t, event))
 
     def heard(self, t: float, event: events.MessageDelivered, raw: bytes) -> None:
-        self._journal.add(RecordKind.HEARD, journal.packed(Heard(journal.event_body(t, event), raw)))
+        """A frame came in that was not known before, and the event says so."""
+        self._journal.add(RecordKind.HEARD, encode(Heard(journal.event_body(t, event), raw)))
 
     def sending(self, round: int, frames: Mapping[int, bytes]) -> None:
-        self._journal.add(RecordKind.SENDING, journal.packed(Sending(round, dict(frames))))
+        """These frames are about to leave; when this returns they, and all that was noted before, are safe."""
+        self._journal.add(RecordKind.SENDING, encode(Sending(round, dict(frames))))
         self.save()
         self._safe = True
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:
-        self._journal.add(RecordKind.RESULT, journal.packed(RoundResult.of(round, theta, dual)))
+        """A round is over."""
+        self._journal.add(RecordKind.RESULT, encode(RoundResult.of(round, theta, dual)))
         self._journal.add(RecordKind.STATE, self._checkpoint())
         if not self._safe:
             self.save()
@@ -143,7 +149,7 @@ def recover(records: Iterable[Record]) -> Past | None:
     every = list(journal.compacted(records))
     if not every:
         return None
-    past = Past(journal.unpacked(Start, every[0][1]))
+    past = Past(decode(every[0][1], type=Start))
     here = next((place for place, (kind, _) in enumerate(every) if kind is RecordKind.STATE), 0)
     past.records = every[: here + 1]
     past.settled = [found for kind, body in past.records if (found := journal.event_of(kind, body)) is not None]
@@ -157,15 +163,13 @@ def _interrupted(past: Past, tail: list[Record]) -> None:
     safe = next((place for place, (kind, _) in enumerate(tail) if kind is RecordKind.SENDING), -1)
     for place, (kind, body) in enumerate(tail):
         if kind is RecordKind.SENDING:
-            past.sending = journal.unpacked(Sending, body)
+            past.sending = decode(body, type=Sending)
             past.records.append((kind, body))
         elif (found := journal.event_of(kind, body)) is not None:
             _, event = found
             if kind is RecordKind.HEARD:
                 assert isinstance(event, events.MessageDelivered)
-                (past.later if 0 <= safe < place else past.heard).append(
-                    (event.peer, journal.unpacked(Heard, body).raw)
-                )
+                (past.later if 0 <= safe < place else past.heard).append((event.peer, decode(body, type=Heard).raw))
             if isinstance(event, OUTSIDE) or place < safe:
                 past.since.append(found)
                 past.records.append((kind, body))

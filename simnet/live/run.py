@@ -16,6 +16,7 @@ from pathlib import Path
 from secrets import token_hex
 
 import msgspec
+from msgspec.msgpack import decode
 
 from simnet.build import World, build
 from simnet.diagnostics import tell
@@ -23,7 +24,7 @@ from simnet.errors import LiveError, ScenarioError
 from simnet.live import agent_folder as folder
 from simnet.live import certificates
 from simnet.live.fleet import Fleet
-from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read, unpacked
+from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.folder import slug
@@ -124,9 +125,9 @@ def content(path: Path) -> JournalContent:
     results: dict[int, tuple[Vector, Vector]] = {}
     for kind, body in read(path / folder.JOURNAL):
         if kind is RecordKind.START:
-            start = unpacked(Start, body)
+            start = decode(body, type=Start)
         elif kind is RecordKind.RESULT:
-            result = unpacked(RoundResult, body)
+            result = decode(body, type=RoundResult)
             results[result.round] = result.vectors
         elif (found := event_of(kind, body)) is not None:
             told.append(found)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import groupby
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -23,27 +22,6 @@ from simnet.record import events
 
 Note = Callable[[events.Event], None]
 Send = Callable[[int, bytes], None]
-
-
-class Carrier(Protocol):
-    """What takes frames to the neighbours: at once, or as a link of the scenario would."""
-
-    def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
-        """What becomes of a round's frames, by neighbour; draws on the links' random streams."""
-        ...
-
-    def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
-        """Send the frames: each meets what its passage says."""
-        ...
-
-    def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
-        """Come to the state after these events; the passages of the messages among them, by round and neighbour."""
-        ...
-
-    @property
-    def waiting(self) -> dict[int, tuple[bytes, ...]]:
-        """Frames that have not left yet, by neighbour."""
-        ...
 
 
 class Clock:
@@ -70,30 +48,40 @@ class Numbering:
         return (round - 1) * len(others) + others.index(peer) + 1
 
 
-class Direct:
-    """No shim: the real network is what it is."""
+class Carrier:
+    """Takes frames to the neighbours at once: the real network is what it is."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
 
     def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
-        return {peer: _at_once(now, size) for peer, size in sizes.items()}
+        """What becomes of a round's frames, by neighbour; a link draws on its random streams."""
+        return {peer: Passage("delivered", now, now, now, 1, size) for peer, size in sizes.items()}
 
     def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
+        """Send the frames: each meets what its passage says."""
         for peer, raw in frames.items():
             self._send(peer, raw)
 
     def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
+        """Come to the state after these events; the passages of the messages among them, by round and neighbour."""
         sent = ((t, event) for t, event in past if isinstance(event, events.MessageSent))
-        return {(event.round, event.peer): _at_once(t, event.wire_bytes) for t, event in sent}
+        passages: dict[tuple[int, int], Passage] = {}
+        for round, group in groupby(sent, key=lambda entry: entry[1].round):
+            messages = list(group)
+            now = messages[0][0]
+            sizes = {event.peer: HEADER_BYTES + event.payload_bytes for _, event in messages}
+            passages |= {(round, peer): passage for peer, passage in self.offer(now, sizes).items()}
+        return passages
 
     @property
     def waiting(self) -> dict[int, tuple[bytes, ...]]:
+        """Frames that have not left yet, by neighbour."""
         return {}
 
 
-class Shim:
-    """One agent's links, by neighbour, in front of its channel; inside a running event loop.
+class Shim(Carrier):
+    """Takes them as the links of the scenario would, by neighbour; inside a running event loop.
 
     `note` puts a fate on the record, `send` is the channel's, and `fail` hears of what either raises later on.
     """
@@ -110,12 +98,12 @@ class Shim:
         *,
         shared_medium: bool = False,
     ) -> None:
+        super().__init__(send)
         self._agent = agent
         self._links = links
         self._clock = clock
         self._number = numbering
         self._note = note
-        self._send = send
         self._fail = fail
         self._shared_medium = shared_medium
         self._waiting: dict[int, list[tuple[float, int, bytes]]] = {peer: [] for peer in links}
@@ -146,16 +134,6 @@ class Shim:
                     heappush(self._waiting[peer], (arrives, self._launched, raw))
                     self._at(arrives, self._hand_over, peer, arrives)
 
-    def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
-        sent = ((t, event) for t, event in past if isinstance(event, events.MessageSent))
-        passages: dict[tuple[int, int], Passage] = {}
-        for round, group in groupby(sent, key=lambda entry: entry[1].round):
-            messages = list(group)
-            now = messages[0][0]
-            sizes = {event.peer: HEADER_BYTES + event.payload_bytes for _, event in messages}
-            passages |= {(round, peer): passage for peer, passage in self.offer(now, sizes).items()}
-        return passages
-
     @property
     def waiting(self) -> dict[int, tuple[bytes, ...]]:
         return {peer: tuple(raw for _, _, raw in sorted(due)) for peer, due in self._waiting.items() if due}
@@ -179,7 +157,3 @@ class Shim:
 def round_of(raw: bytes) -> int:
     """The round that a frame of ours is about."""
     return decode(raw).round
-
-
-def _at_once(now: float, size: int) -> Passage:
-    return Passage("delivered", now, now, now, 1, size)

@@ -18,7 +18,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -35,16 +35,8 @@ from simnet.version import VERSION
 _PAUSE = 0.05
 
 
-@dataclass(frozen=True)
-class Peers:
-    """What a peer file says."""
-
-    run: str
-    agents: dict[int, Address]
-
-
-def load_peers(path: Path, agents: int) -> Peers:
-    """Read a peer file that names all agents from 0 to `agents` − 1."""
+def load_peers(path: Path, agents: int) -> tuple[str, dict[int, Address]]:
+    """The run and the addresses in a peer file that names all agents from 0 to `agents` − 1."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -57,15 +49,16 @@ def load_peers(path: Path, agents: int) -> Peers:
         raise LiveError(f'{path}: [agents] is missing, where each agent listens: 0 = "10.0.0.1:7000"')
     if sorted(table) != sorted(str(agent) for agent in range(agents)):
         raise LiveError(f"{path}: [agents] should name the agents 0 to {agents - 1}, each once")
-    return Peers(run, {int(agent): read_address(place, f"{path}: agents.{agent}") for agent, place in table.items()})
+    return run, {int(agent): read_address(place, f"{path}: agents.{agent}") for agent, place in table.items()}
 
 
 def read_address(text: object, what: str) -> Address:
     """`host:port`, or `[host]:port` for an address with colons."""
     host, _, port = text.rpartition(":") if isinstance(text, str) else ("", "", "")
+    host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise LiveError(f"{what} = {text!r}: should be host:port, as in 10.0.0.1:7000")
-    return host.removeprefix("[").removesuffix("]"), int(port)
+    return host, int(port)
 
 
 class OwnSupervisor:

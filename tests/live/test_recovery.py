@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec.msgpack import decode, encode
 
 from simnet.live.journal import (
     Heard,
@@ -13,9 +14,7 @@ from simnet.live.journal import (
     compacted,
     event_body,
     event_of,
-    packed,
     read,
-    unpacked,
 )
 from simnet.live.recovery import JournalMemory, recover
 from simnet.network import frame
@@ -33,11 +32,11 @@ def noted(t, event):
 def heard(t, peer, round):
     raw = frame.encode(frame.Kind.NOTICE, sender=peer, round=round)
     event = events.MessageDelivered(0, round, peer, round)
-    return RecordKind.HEARD, packed(Heard(event_body(t, event), raw))
+    return RecordKind.HEARD, encode(Heard(event_body(t, event), raw))
 
 
 BEGUN = [
-    (RecordKind.START, packed(Start(0, "run", "1", 100.0))),
+    (RecordKind.START, encode(Start(0, "run", "1", 100.0))),
     noted(0.0, events.RoundStarted(0, 1)),
     heard(0.1, 1, 1),
     noted(0.2, events.DualUpdated(0, 1)),
@@ -50,7 +49,7 @@ SECOND = [
     noted(0.5, RELEASE),
     noted(0.5, events.MessageSent(0, 2, 1, 2, "value", 10, 31)),
 ]
-SENDING = (RecordKind.SENDING, packed(Sending(2, {1: b"frame"})))
+SENDING = (RecordKind.SENDING, encode(Sending(2, {1: b"frame"})))
 
 
 def told(journal):
@@ -139,7 +138,7 @@ def test_frames_are_safe_with_all_that_was_noted_before_them(tmp_path):
 
     assert journal.safe == [2]
     assert [kind for kind, _ in read(journal.path)] == [RecordKind.EVENT, RecordKind.SENDING]
-    assert unpacked(Sending, list(read(journal.path))[1][1]) == Sending(1, {1: b"frame"})
+    assert decode(list(read(journal.path))[1][1], type=Sending) == Sending(1, {1: b"frame"})
 
 
 def test_neighbours_may_forget_what_came_in_before_it_was_made_safe(tmp_path):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.msgpack import encode
 
 from simnet.build import build
 from simnet.errors import LiveError, ScenarioError
-from simnet.live.journal import Journal, RecordKind, RoundResult, Start, event_body, packed
+from simnet.live.journal import Journal, RecordKind, RoundResult, Start, event_body
 from simnet.live.run import check, in_order, merge
 from simnet.record import events
 from simnet.record.bus import Bus
@@ -45,11 +46,11 @@ def kept(folder, agent, told, finished, *, run="run"):
     """An agent's folder with a journal of these events, and results of this many rounds."""
     folder.mkdir()
     journal = Journal(folder / "journal")
-    journal.add(RecordKind.START, packed(Start(agent, run, "1", 100.0 + agent)))
+    journal.add(RecordKind.START, encode(Start(agent, run, "1", 100.0 + agent)))
     for t, event in told:
         journal.add(RecordKind.EVENT, event_body(t, event))
     for round in range(1, finished + 1):
-        journal.add(RecordKind.RESULT, packed(RoundResult.of(round, np.full(3, float(agent)), np.zeros(3))))
+        journal.add(RecordKind.RESULT, encode(RoundResult.of(round, np.full(3, float(agent)), np.zeros(3))))
     journal.close()
     return folder
 

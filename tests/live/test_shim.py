@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from simnet.live.shim import Clock, Direct, Numbering, Shim
+from simnet.live.shim import Carrier, Clock, Numbering, Shim
 from simnet.network import frame
 from simnet.network.link import Link
 from simnet.network.model import LinkModel
@@ -121,7 +121,7 @@ def test_a_failure_at_the_time_of_sending_does_not_pass_unnoticed():
 @pytest.mark.parametrize("size", [21, 500])
 def test_without_a_shim_everything_leaves_at_once_and_weighs_what_it_is(size):
     sent = []
-    direct = Direct(lambda peer, raw: sent.append((peer, raw)))
+    direct = Carrier(lambda peer, raw: sent.append((peer, raw)))
     raw = frame.encode(frame.Kind.VALUE, sender=0, round=1, payload=bytes(size - frame.HEADER_BYTES))
 
     passages = direct.offer(1.0, {1: len(raw)})

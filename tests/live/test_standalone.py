@@ -17,10 +17,10 @@ run = "clinics"
 def test_a_peer_file_says_where_everybody_is(tmp_path):
     (tmp_path / "peers.toml").write_text(FILE)
 
-    found = load_peers(tmp_path / "peers.toml", 2)
+    run, agents = load_peers(tmp_path / "peers.toml", 2)
 
-    assert found.run == "clinics"
-    assert found.agents == {0: ("10.0.0.1", 7000), 1: ("::1", 7001)}
+    assert run == "clinics"
+    assert agents == {0: ("10.0.0.1", 7000), 1: ("::1", 7001)}
 
 
 @pytest.mark.parametrize(
