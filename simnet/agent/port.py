@@ -23,76 +23,56 @@ def ages(round: int, known: Sequence[Known]) -> list[int]:
 class Port(Protocol):
     """Time, messages and the event stream, as one agent sees them."""
 
-    @property
-    def agent(self) -> int:
-        """The agent's number."""
-        ...
-
-    @property
-    def neighbours(self) -> Sequence[int]:
-        """The agents it shares a link with, in ascending order."""
-        ...
+    agent: int
+    """The agent's number."""
+    neighbours: Sequence[int]
+    """The agents it shares a link with, in ascending order."""
 
     @property
     def now(self) -> float:
         """Seconds since the start."""
-        ...
 
     def emit(self, event: Event) -> None:
         """Put an event on the record."""
-        ...
 
     async def propose(self, peer: Peer, round: int) -> Proposal:
         """See the peer's local work of a round through; an engine may do that of several agents together."""
-        ...
 
     async def compute(self, gradients: int) -> None:
         """Let the time pass that local work takes; everyone else's round ends first at the same instant."""
-        ...
 
     def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
         """A payload, and what its receivers will decode from it.
 
         `accompany` is called once with the model as it will be decoded, and says what else goes into the payload.
         """
-        ...
 
     def broadcast(self, round: int, payload: bytes) -> None:
         """Send a value to every neighbour."""
-        ...
 
     def seal(self, peer: int, parts: Parts) -> bytes:
         """A payload for one neighbour alone."""
-        ...
 
     def post(self, round: int, payloads: Mapping[int, bytes]) -> None:
         """Send each neighbour a value of its own."""
-        ...
 
     def notify(self, round: int) -> None:
         """Tell every neighbour that nothing comes this round."""
-        ...
 
     async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
         """Wait for `ready` to hold, checked at every arrival; False if the deadline came first."""
-        ...
 
     async def rendezvous(self) -> None:
         """Wait until every agent waits here and no message is on its way."""
-        ...
 
     def relapsed(self) -> bool:
         """Whether the agent has crashed and lost its state since this was last asked."""
-        ...
 
     async def ask(self, round: int) -> list[Known]:
         """Ask every neighbour what it last heard from this agent; the answers that come within `network.recovery`."""
-        ...
 
     def used(self, round: int, known: Sequence[Known]) -> None:
         """Put on the record that a round used these values, one of each neighbour in their order."""
-        ...
 
     def finished(self, round: int, peer: Peer) -> None:
         """Hand the peer's state at the end of a round to the evaluation."""
-        ...

@@ -8,6 +8,7 @@ holds the columns of `COLUMNS` and then the label, one after another, as little-
 from __future__ import annotations
 
 import lzma
+import re
 from dataclasses import dataclass
 from importlib import resources
 
@@ -27,61 +28,32 @@ class Column:
     values: tuple[str, ...] = ()
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
 # In the order of adult.names, categories included, so that a column that no complete row uses (workclass=Never-worked)
-# is still there: 6 numbers and 99 categories make 105 features.
-COLUMNS = (
-    Column("age", "u1"),
-    Column(
-        "workclass",
-        "u1",
-        _words("Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked"),
-    ),
-    Column("fnlwgt", "<u4"),
-    Column(
-        "education",
-        "u1",
-        _words(
-            "Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th "
-            "12th Masters 1st-4th 10th Doctorate 5th-6th Preschool"
-        ),
-    ),
-    Column("education-num", "u1"),
-    Column(
-        "marital-status",
-        "u1",
-        _words("Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent Married-AF-spouse"),
-    ),
-    Column(
-        "occupation",
-        "u1",
-        _words(
-            "Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty "
-            "Handlers-cleaners Machine-op-inspct Adm-clerical Farming-fishing Transport-moving "
-            "Priv-house-serv Protective-serv Armed-Forces"
-        ),
-    ),
-    Column("relationship", "u1", _words("Wife Own-child Husband Not-in-family Other-relative Unmarried")),
-    Column("race", "u1", _words("White Asian-Pac-Islander Amer-Indian-Eskimo Other Black")),
-    Column("sex", "u1", _words("Female Male")),
-    Column("capital-gain", "<u4"),
-    Column("capital-loss", "<u2"),
-    Column("hours-per-week", "u1"),
-    Column(
-        "native-country",
-        "u1",
-        _words(
-            "United-States Cambodia England Puerto-Rico Canada Germany "
-            "Outlying-US(Guam-USVI-etc) India Japan Greece South China Cuba Iran Honduras "
-            "Philippines Italy Poland Jamaica Vietnam Mexico Portugal Ireland France "
-            "Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua "
-            "Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong "
-            "Holand-Netherlands"
-        ),
-    ),
+# is still there: 6 numbers and 99 categories make 105 features. One entry per column: name, type, categories.
+_TABLE = """
+age u1
+workclass u1 Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked
+fnlwgt <u4
+education u1 Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th Masters
+    1st-4th 10th Doctorate 5th-6th Preschool
+education-num u1
+marital-status u1 Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent
+    Married-AF-spouse
+occupation u1 Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners
+    Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv Armed-Forces
+relationship u1 Wife Own-child Husband Not-in-family Other-relative Unmarried
+race u1 White Asian-Pac-Islander Amer-Indian-Eskimo Other Black
+sex u1 Female Male
+capital-gain <u4
+capital-loss <u2
+hours-per-week u1
+native-country u1 United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India
+    Japan Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal Ireland
+    France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua Scotland Thailand
+    Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands
+"""
+COLUMNS = tuple(
+    Column(name, dtype, tuple(values)) for name, dtype, *values in map(str.split, re.split(r"\n(?=\S)", _TABLE.strip()))
 )
 LABELS = ("<=50K", ">50K")
 

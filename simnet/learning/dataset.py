@@ -65,8 +65,6 @@ def compact(X: Matrix) -> Matrix:
 
 def split(dataset: Dataset, train: int | float, rng: np.random.Generator) -> tuple[Dataset, Dataset]:
     """A random training set of `train` rows, or of that share of the rows if it is a fraction, and the rest."""
-    if isinstance(train, float) and not 0.0 < train < 1.0:
-        raise DataError(f"{dataset.name}: a training share of {train} must lie between 0 and 1")
     size = round(train * dataset.rows) if isinstance(train, float) else train
     if not 1 <= size < dataset.rows:
         raise DataError(
@@ -87,15 +85,10 @@ def joined(parts: Sequence[Dataset]) -> Dataset:
     return Dataset(parts[0].name, X, np.concatenate([part.y for part in parts]))
 
 
-def column_peaks(X: Matrix) -> Vector:
-    """The largest absolute value of each column, and 1 for a column of zeros."""
-    peaks = _peaks(X, axis=0)
-    return np.where(peaks > 0.0, peaks, 1.0)
-
-
-def scale_columns(X: Matrix, peaks: Vector | None = None) -> Matrix:
-    """Divide each column by its peak, or by the `peaks` of the data that a model was trained on."""
-    by = column_peaks(X) if peaks is None else peaks
+def scale_columns(X: Matrix, like: Matrix) -> Matrix:
+    """Divide each column by the largest absolute value of that column of `like`; leave it if that has only zeros."""
+    peaks = _peaks(like, axis=0)
+    by = np.where(peaks > 0.0, peaks, 1.0)
     if isinstance(X, scipy.sparse.csr_array):
         # The stored entries of a CSR matrix, each divided by its column's peak.
         return scipy.sparse.csr_array((X.data / by[X.indices], X.indices, X.indptr), shape=X.shape)
@@ -122,17 +115,6 @@ def bound_rows(X: Matrix) -> Matrix:
     return _divide_rows(X, np.where(norms > 1.0 - margin, norms / (1.0 - 2.0 * margin), 1.0))
 
 
-def add_bias(dataset: Dataset) -> Dataset:
-    """Append a column of ones. It counts in the row norm, so it comes before `bound_rows`."""
-    ones = np.ones((dataset.rows, 1))
-    X: Matrix
-    if isinstance(dataset.X, scipy.sparse.csr_array):
-        X = scipy.sparse.hstack([dataset.X, scipy.sparse.csr_array(ones)], format="csr")
-    else:
-        X = np.hstack([dataset.X, ones])
-    return Dataset(dataset.name, X, dataset.y)
-
-
 def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None) -> Dataset:
     """Scale the columns, append a bias column if asked, bound the rows, and store the result in the faster form.
 
@@ -142,11 +124,14 @@ def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None) 
         raise DataError(
             f"{dataset.name}: {dataset.features} features cannot be prepared like {like.name} with {like.features}"
         )
-    peaks = column_peaks(dataset.X if like is None else like.X)
-    scaled = Dataset(dataset.name, scale_columns(dataset.X, peaks), dataset.y)
-    if bias:
-        scaled = add_bias(scaled)
-    return Dataset(dataset.name, compact(bound_rows(scaled.X)), dataset.y)
+    X = scale_columns(dataset.X, dataset.X if like is None else like.X)
+    if bias:  # it counts in the row norm, so it comes before `bound_rows`
+        ones = np.ones((dataset.rows, 1))
+        if isinstance(X, scipy.sparse.csr_array):
+            X = scipy.sparse.hstack([X, scipy.sparse.csr_array(ones)], format="csr")
+        else:
+            X = np.hstack([X, ones])
+    return Dataset(dataset.name, compact(bound_rows(X)), dataset.y)
 
 
 def _peaks(X: Matrix, axis: int) -> Vector:

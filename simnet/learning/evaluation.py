@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simnet.errors import DataError
 from simnet.learning.batch_solver import BatchSolver, stacked
 from simnet.learning.dataset import Matrix
 from simnet.learning.objective import LocalObjective, Measurement, fold_labels
@@ -52,8 +51,6 @@ class Evaluator:
     """
 
     def __init__(self, parts: Sequence[LocalObjective], test_X: Matrix, test_y: Vector) -> None:
-        if test_X.shape[0] == 0:
-            raise DataError("the test set is empty: leave at least one row for it")
         self._parts = parts
         self._test = fold_labels(test_X, test_y)
         self._last: Models = np.full((len(parts), test_X.shape[1]), np.nan)
@@ -79,8 +76,6 @@ class Evaluator:
 
     def _figures(self, thetas: Models) -> tuple[Vector, Vector]:
         """Train loss and test error of each model; computed only for the models that have changed."""
-        if thetas.shape != self._last.shape:
-            raise DataError(f"{len(self._last)} agents need as many models, not an array of shape {thetas.shape}")
         moved = np.flatnonzero((thetas != self._last).any(axis=1))
         models = thetas[moved]
         self._losses[moved] = self._solver.measure(

@@ -147,10 +147,6 @@ class LocalObjective:
 
     def __init__(self, X: Matrix, y: Vector, loss: Loss, regulariser: float, weight: float = 1.0) -> None:
         self.rows, self.features = int(X.shape[0]), int(X.shape[1])
-        if self.rows == 0:
-            raise DataError("an agent has no rows: give every agent at least one")
-        if y.shape != (self.rows,):
-            raise DataError(f"{self.rows} rows need as many labels, not an array of shape {y.shape}")
         self.loss = loss
         self.regulariser = regulariser
         self.weight = weight

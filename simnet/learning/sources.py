@@ -83,10 +83,6 @@ def _coin(rows: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
     return np.where(rng.random(rows) < 0.5, 1.0, -1.0)
 
 
-def _from_package(data: Data, find: Finder, rng: np.random.Generator) -> Rows:
-    return adult(), None
-
-
 def _synthetic(data: Data, find: Finder, rng: np.random.Generator) -> Rows:
     noise = _LABEL_NOISE if data.label_noise is None else data.label_noise
     return synthetic(data.rows or _ROWS, data.features or _FEATURES, noise, rng), None
@@ -117,10 +113,6 @@ def _files(data: Data, find: Finder) -> list[Path]:
     return [path] if beside is None else [path, beside]
 
 
-def _no_files(data: Data, find: Finder) -> list[Path]:
-    return []
-
-
 @dataclass(frozen=True)
 class RowSource:
     """One source of rows."""
@@ -130,12 +122,12 @@ class RowSource:
     read: Callable[[Data, Finder, np.random.Generator], Rows]
     fields: tuple[str, ...] = ()
     """The fields of [data] that it takes and that not every source takes."""
-    files: Callable[[Data, Finder], list[Path]] = _no_files
+    files: Callable[[Data, Finder], list[Path]] = lambda data, find: []
     """The files that it reads."""
 
 
 SOURCES = {
-    "adult": RowSource("inside the package", _from_package),
+    "adult": RowSource("inside the package", lambda data, find, rng: (adult(), None)),
     "synthetic": RowSource("generated", _synthetic, ("rows", "features", "label_noise")),
     "twonorm": _generated(twonorm),
     "ringnorm": _generated(ringnorm),

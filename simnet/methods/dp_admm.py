@@ -161,11 +161,12 @@ class DpAdmm(Method):
         return found
 
     def _problem(self, features: int, public: Matrix | None) -> FusedLasso:
-        joined = scipy.sparse.csr_array(scipy.sparse.eye_array(features))
+        A = scipy.sparse.csr_array(scipy.sparse.eye_array(features))
         if self.graph == "public":
             assert public is not None
-            joined = scipy.sparse.csr_array(scipy.sparse.vstack([fused(public, self.graph_penalty), joined]))
-        return FusedLasso.of(joined, sparsity=self.sparsity, penalty=self.penalty, eta=self.eta, gamma=self.gamma)
+            A = scipy.sparse.csr_array(scipy.sparse.vstack([fused(public, self.graph_penalty), A]))
+        least = self.eta * self.penalty * float(np.linalg.norm((A.T @ A).toarray(), 2)) + 1.0
+        return FusedLasso(A, self.sparsity, self.penalty, self.eta, least if self.gamma is None else self.gamma)
 
     # What it says about itself.
 
@@ -258,14 +259,6 @@ class FusedLasso:
     penalty: float
     eta: float
     gamma: float
-
-    @classmethod
-    def of(
-        cls, A: scipy.sparse.csr_array, *, sparsity: float, penalty: float, eta: float, gamma: float | None
-    ) -> FusedLasso:
-        """With the least γ that the paper allows, unless one is given."""
-        least = eta * penalty * float(np.linalg.norm((A.T @ A).toarray(), 2)) + 1.0
-        return cls(A, sparsity, penalty, eta, least if gamma is None else gamma)
 
 
 class LassoSteps:

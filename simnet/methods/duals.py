@@ -1,14 +1,8 @@
 """How an agent keeps its dual variable, and what its messages carry for it.
 
-On a perfect network the three ways give the same iterates. They differ in what a lost message does:
-
-`node`      the papers': λ_i ← λ_i + (step/2) Σ_j (θ_i − θ_j) each round. A message that one end misses is missing for
-            ever: the duals no longer sum to zero, and the method settles on the wrong model.
-`healing`   λ_i is a function of running sums that travel with the models, so the next message that gets through
-            repairs everything that was lost before it.
-`edge`      relaxed Peaceman-Rachford splitting: a variable for each link end, a message of its own for each neighbour.
-
-None costs privacy: whatever accompanies a released model is computed from models released before.
+On a perfect network the three ways give the same iterates. They differ in what a lost message does, of which
+docs/network.md has the arguments and a figure. None costs privacy: whatever accompanies a released model is computed
+from models released before.
 """
 
 from __future__ import annotations
@@ -130,21 +124,15 @@ class Neighbour:
 class HealingDuals(Duals):
     """λ_i = ½ Σ_j (S_i − S_j), S_i(t) = Σ_{τ<=t} step(τ) θ_i(τ) the running sum of what agent i let out.
 
-    A receiver that has heard nothing since round s assumes that the model stayed:
-    S_j(t) = S_j(s) + (W(t) − W(s)) θ_j(s), W the running sum of the steps. That is exact after a skip, and a guess
-    after a loss, until the next message. Messages carry D = S − W·θ instead of S: it stays bounded while S grows, so
-    that rounding it to few bits does little harm, and it does not change while the model stays.
+    Messages carry D = S − W·θ, W the running sum of the steps. A receiver assumes that the model stayed since the last
+    one: S_j(t) = S_j(s) + (W(t) − W(s)) θ_j(s). That is exact after a skip, and a guess after a loss, until the next
+    message. With `every` = k only each k-th message carries D; who has missed none of the others loses nothing.
 
-    Agents may be at different rounds, so their sums are compared at the same time of a common clock. The clock ticks
-    once per round at every agent. An agent that finds a neighbour more than one tick ahead sets its own clock forward,
-    as if it had skipped the rounds between. A message says how far the clock is from the round, if it is. Two rules
-    keep this stable. An agent whose clock has jumped takes only its part of the change of λ; otherwise the jump would
-    be one dual step for many rounds. And where a slow link makes all news old, the rounds between are filled with an
-    average of the models, and λ follows more slowly; otherwise the newest model would be fed back with a gain of
-    1 + lag.
-
-    With `every` = k only each k-th message carries D; the others carry the model alone, and a receiver that has missed
-    none of them loses nothing.
+    Sums are compared at the same time of a common clock, which ticks once per round at every agent; a message says how
+    far the clock is from the round, if it is. Two rules keep this stable. An agent whose clock has jumped takes only
+    its part of the change of λ; otherwise the jump would be one dual step for many rounds. And where a slow link makes
+    all news old, the rounds between are filled with an average of the models, and λ follows more slowly; otherwise the
+    newest model would be fed back with a gain of 1 + lag.
 
     An agent that has lost its state asks for its sum as its neighbours know it. If none answers it begins with the
     mean of theirs, for which λ is 0.

@@ -18,22 +18,22 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from simnet.errors import BudgetError
 from simnet.learning.objective import LocalObjective, Measurement
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace
 from simnet.methods.peer import Peer, Proposal, Solving, Test, Work, alone
-from simnet.methods.pp_admm import PAPER_OUTPUT_SHARE, PaperBudget, Perturbation, PpAdmm, PpAdmmPeer, plan_by_paper
+from simnet.methods.pp_admm import PaperBudget, PpAdmm, PpAdmmPeer, plan_by_paper
 from simnet.parts.fields import Count, NonNegative, Positive, Share
 from simnet.privacy import claims
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Charge
 from simnet.privacy.mechanisms import problem_parameters
-from simnet.privacy.objective_perturbation import PerturbationPlan, Target, bare
+from simnet.privacy.objective_perturbation import PerturbationPlan, bare
 from simnet.privacy.problem import LocalProblem
-from simnet.privacy.sparse_vector import SparseVector, SvtPlan, split
+from simnet.privacy.sparse_vector import SvtPlan, split
 from simnet.streams import Streams
 from simnet.vectors import Vector
 
@@ -44,9 +44,6 @@ THRESHOLD_SHARE = 0.3
 """ε1's share of a proven test. The query's noise is drawn anew in every round and evens out; the threshold's is drawn
 once, and an unlucky draw silences an agent for the whole run. So it gets more than the 1 : (2c)^(2/3) that is best for
 one query."""
-
-Sensitivity = Literal["per-row", "printed"]
-ThresholdNoise = Literal["once", "redrawn"]
 
 
 class IppAdmm(PpAdmm):
@@ -67,10 +64,10 @@ class IppAdmm(PpAdmm):
     test_epsilon: Positive | None = Field(
         None, description="ε1 + ε2 of the test, named together with sigma; default: by test_share"
     )
-    sensitivity: Sensitivity = Field(
+    sensitivity: Literal["per-row", "printed"] = Field(
         "per-row", description="`paper` calibration: noise of the test for 2C/m (`per-row`) or 2C (`printed`)"
     )
-    threshold_noise: ThresholdNoise = Field(
+    threshold_noise: Literal["once", "redrawn"] = Field(
         "once",
         description="`paper` calibration: the threshold's noise is drawn once, or `redrawn` each round",
     )
@@ -109,162 +106,101 @@ class IppAdmm(PpAdmm):
         )
         return bare(self.max_releases, self.tolerance, test)
 
-    def paper_budget(self, privacy: Privacy, rounds: int) -> PaperBudget:
-        return PaperBudget.of(
-            privacy.epsilon,
-            privacy.delta,
-            self.max_releases,
-            output_share=self.output_share or PAPER_OUTPUT_SHARE,
-            objective_share=self.objective_share,
-            test_share=self.test_share or PAPER_TEST_SHARE,
-        )
+    def paper_budget(self, privacy: Privacy, rounds: int, test_share: float = 0.0) -> PaperBudget:
+        return super().paper_budget(privacy, self.max_releases, self.test_share or PAPER_TEST_SHARE)
 
     def paper_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
-        """Algorithm 2, lines 6, 9 and 11: a release only if the test on the perturbed minimiser passes."""
-        budget = self.paper_budget(privacy, rounds)
-        test = self._paper_test(problem, claims.pure_epsilon(budget.rho_test))
-        charge = test.charge(problem, rounds, self.clip, self.paper_tolerance, printed=self.sensitivity == "printed")
-        return paper_plan_with_test(budget, problem, test, charge, rounds, self.paper_tolerance)
+        """Algorithm 2, lines 6, 9 and 11: a release only if the test on the perturbed minimiser passes.
+
+        The perturbed minimiser of every round is looked at, released or not.
+        """
+        budget, tolerance = self.paper_budget(privacy, rounds), self.paper_tolerance
+        test = self.paper_test(problem, claims.pure_epsilon(budget.rho_test))
+        charge = test.charge(problem, rounds, self.clip, tolerance, printed=self.sensitivity == "printed")
+        looked_at = problem_parameters(problem) | {"sigma": budget.sigma1(problem)}
+        opening = (charge, Charge.of("tested-objective", looked_at, "test", rounds))
+        return plan_by_paper(budget, problem, tolerance, "selected-output", opening, test)
 
     def proven_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
-        """A test and at most c releases that together cost (ε, δ)."""
-        share = TEST_SHARE if self.test_share is None else self.test_share
-        shared = self.test == "shared-noise"
+        """A test and at most c releases that together cost (ε, δ).
+
+        The test's ε1 + ε2 is the pure ε whose ρ is `test_share` of the target's ρ. Tested without noise, the test looks
+        at the approximate minimiser of the data (`LocalProblem.query_shift`), and a positive answer leads to a solve
+        with fresh noise. With shared noise the perturbed minimiser is tested and released, so that every round costs an
+        objective perturbation, whether it releases or not.
+        """
         target = self.target(privacy, problem)
-        return plan_with_test(
-            target, self.threshold, self.max_releases, rounds, self.clip, share=share, shared_noise=shared
+        share = TEST_SHARE if self.test_share is None else self.test_share
+        total = claims.pure_epsilon(share * claims.rho_of(privacy.epsilon, privacy.delta))
+        test = self.proven_test(problem, total, target.tolerance)
+        charge = test.charge(problem, rounds, self.clip, target.tolerance)
+        objectives = rounds if test.shared_noise else self.max_releases
+        return target.plan(objectives, self.max_releases, test, charge)
+
+    def fixed_test(
+        self, privacy: Privacy, problem: LocalProblem, rounds: int, tolerance: float
+    ) -> tuple[SvtPlan, Charge] | tuple[None, None]:
+        """The test that the scenario names, in the form that the calibration has."""
+        assert self.test_epsilon is not None
+        by_paper = privacy.calibration == "paper"
+        test = (
+            self.paper_test(problem, self.test_epsilon)
+            if by_paper
+            else self.proven_test(problem, self.test_epsilon, tolerance)
+        )
+        printed = by_paper and self.sensitivity == "printed"
+        return test, test.charge(problem, rounds, self.clip, tolerance, printed=printed)
+
+    def paper_test(self, problem: LocalProblem, epsilon: float) -> SvtPlan:
+        """The test of line 9 that spends ε1 + ε2 = `epsilon`.
+
+        With S = 2C ("printed") or 2C/m ("per-row") the query has noise Lap(2cS/ε2) and the threshold Lap(cS/ε1), drawn
+        once or redrawn in every round; once, Lap(S/ε1) would do by the theorem that the paper cites. Queries contain
+        the regulariser's term, as f_i does; it has no bounded sensitivity, so nothing can be proven of them.
+        """
+        epsilon1, epsilon2 = split(epsilon, self.max_releases)
+        shift = 2.0 * self.clip / (1.0 if self.sensitivity == "printed" else problem.rows)
+        return SvtPlan(
+            threshold=self.threshold,
+            cap=self.max_releases,
+            epsilon1=epsilon1,
+            epsilon2=epsilon2,
+            threshold_scale=self.max_releases * shift / epsilon1,
+            query_scale=2.0 * self.max_releases * shift / epsilon2,
+            redraw=self.threshold_noise == "redrawn",
+            shared_noise=True,
+            regularised=True,
         )
 
-    def fixed_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
-        """The noise and the test that the scenario names, the test in the form that the calibration has."""
-        assert self.test_epsilon is not None
-        tolerance = self.fixed_tolerance(privacy, problem)
-        printed = privacy.calibration == "paper" and self.sensitivity == "printed"
-        if privacy.calibration == "paper":
-            test = self._paper_test(problem, self.test_epsilon)
-        else:
-            shared = self.test == "shared-noise"
-            test = proven_test(
-                problem, self.test_epsilon, self.threshold, self.max_releases, self.clip, tolerance, shared_noise=shared
-            )
-        charge = test.charge(problem, rounds, self.clip, tolerance, printed=printed)
-        return self.priced(privacy, problem, tolerance, self.max_releases, test=test, test_charge=charge, rounds=rounds)
-
-    def _paper_test(self, problem: LocalProblem, epsilon: float) -> SvtPlan:
-        return paper_test(
-            problem, epsilon, self.threshold, self.max_releases, self.clip, self.sensitivity, self.threshold_noise
+    def proven_test(self, problem: LocalProblem, epsilon: float, tolerance: float) -> SvtPlan:
+        """A test that spends ε1 + ε2 = `epsilon`, by the theorem of Lyu, Su and Li."""
+        epsilon1, epsilon2 = THRESHOLD_SHARE * epsilon, (1.0 - THRESHOLD_SHARE) * epsilon
+        shared = self.test == "shared-noise"
+        shift = problem.query_shift(self.clip, tolerance, model_is_released=shared)
+        return SvtPlan(
+            threshold=self.threshold,
+            cap=self.max_releases,
+            epsilon1=epsilon1,
+            epsilon2=epsilon2,
+            threshold_scale=shift / epsilon1,
+            query_scale=2.0 * self.max_releases * shift / epsilon2,
+            redraw=False,
+            shared_noise=shared,
+            regularised=False,
         )
 
     def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, PerturbationPlan)
-        assert plan.test is not None
         return IppAdmmPeer(
             objective,
             degree=place.size.degree,
             eta=self.eta,
-            tolerance=plan.tolerance,
-            perturbation=Perturbation.of(plan, streams.generator("noise", place.agent)),
-            test=plan.test.begin(streams.generator("svt", place.agent)),
-            opening=plan.opening,
+            plan=plan,
+            rng=streams.generator("noise", place.agent),
+            test_rng=streams.generator("svt", place.agent),
             clip=self.clip,
-            shared_noise=plan.test.shared_noise,
-            regularised=plan.test.regularised,
             duals=self.keep_duals(objective.features, place.size.degree),
         )
-
-
-def paper_test(
-    problem: LocalProblem,
-    epsilon: float,
-    threshold: float,
-    cap: int,
-    clip: float,
-    sensitivity: Sensitivity = "per-row",
-    threshold_noise: ThresholdNoise = "redrawn",
-    *,
-    regularised: bool = True,
-) -> SvtPlan:
-    """The test of line 9 that spends ε1 + ε2 = `epsilon`.
-
-    With S = 2C ("printed") or 2C/m ("per-row") the query has noise Lap(2cS/ε2) and the threshold Lap(cS/ε1), drawn
-    once or redrawn in every round; once, Lap(S/ε1) would do by the theorem that the paper cites. `regularised` queries
-    contain the regulariser's term, as f_i does; it has no bounded sensitivity, so nothing can be proven of them.
-    """
-    epsilon1, epsilon2 = split(epsilon, cap)
-    shift = 2.0 * clip / (1.0 if sensitivity == "printed" else problem.rows)
-    return SvtPlan(
-        threshold=threshold,
-        cap=cap,
-        epsilon1=epsilon1,
-        epsilon2=epsilon2,
-        threshold_scale=cap * shift / epsilon1,
-        query_scale=2.0 * cap * shift / epsilon2,
-        redraw=threshold_noise == "redrawn",
-        shared_noise=True,
-        regularised=regularised,
-    )
-
-
-def paper_plan_with_test(
-    budget: PaperBudget, problem: LocalProblem, test: SvtPlan, charge: Charge, rounds: int, tolerance: float
-) -> PerturbationPlan:
-    """The paper's noise beside its test: the perturbed minimiser of every round is looked at, released or not."""
-    looked_at = problem_parameters(problem) | {"sigma": budget.sigma1(problem)}
-    opening = (charge, Charge.of("tested-objective", looked_at, "test", rounds))
-    return plan_by_paper(budget, problem, tolerance, "selected-output", opening, test)
-
-
-def proven_test(
-    problem: LocalProblem,
-    epsilon: float,
-    threshold: float,
-    cap: int,
-    clip: float,
-    tolerance: float,
-    *,
-    shared_noise: bool,
-) -> SvtPlan:
-    """A test that spends ε1 + ε2 = `epsilon`, by the theorem of Lyu, Su and Li."""
-    epsilon1, epsilon2 = THRESHOLD_SHARE * epsilon, (1.0 - THRESHOLD_SHARE) * epsilon
-    shift = problem.query_shift(clip, tolerance, model_is_released=shared_noise)
-    return SvtPlan(
-        threshold=threshold,
-        cap=cap,
-        epsilon1=epsilon1,
-        epsilon2=epsilon2,
-        threshold_scale=shift / epsilon1,
-        query_scale=2.0 * cap * shift / epsilon2,
-        redraw=False,
-        shared_noise=shared_noise,
-        regularised=False,
-    )
-
-
-def plan_with_test(
-    target: Target,
-    threshold: float,
-    cap: int,
-    rounds: int,
-    clip: float,
-    *,
-    share: float = TEST_SHARE,
-    shared_noise: bool = False,
-) -> PerturbationPlan:
-    """A proven test and at most `cap` releases that together meet a target.
-
-    The test's ε1 + ε2 is the pure ε whose ρ is `share` of the target's ρ. Without `shared_noise` the test looks at the
-    approximate minimiser of the data (`LocalProblem.query_shift`), and a positive answer leads to a solve with fresh
-    noise. With it the perturbed minimiser is tested and released, so that every round costs an objective perturbation,
-    whether it releases or not.
-    """
-    if not 0.0 < share < 1.0:
-        raise BudgetError(f"test_share = {share}: a share lies strictly between 0 and 1")
-    problem, tolerance = target.problem, target.tolerance
-    total = claims.pure_epsilon(share * claims.rho_of(target.epsilon, target.delta))
-    test = proven_test(problem, total, threshold, cap, clip, tolerance, shared_noise=shared_noise)
-    charge = test.charge(problem, rounds, clip, tolerance)
-    objectives = rounds if shared_noise else cap
-    return target.plan(objectives=objectives, releases=cap, test=test, test_charge=charge)
 
 
 class IppAdmmPeer(PpAdmmPeer):
@@ -280,14 +216,14 @@ class IppAdmmPeer(PpAdmmPeer):
     line 3       pp_admm.PaperBudget: `return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)`
     line 4       privacy.sparse_vector.SparseVector: `self.positives = 0`
     line 5       agent.program: `for t in range(first, rounds + 1):`
-    line 6       `drawn = self.perturbation.draw(self.objective.features)`
-    line 7       `shared = linear + self.perturbation.scaled(drawn)[0] if self._shared_noise else linear`
+    line 6       `drawn = self.draw()`
+    line 7       `shared = linear + self.scaled(drawn)[0] if self._shared_noise else linear`
     line 8       `candidate = yield from self.minimiser(shared)`
     line 9       `query = yield from self.improvement(candidate.theta)`
     line 9       privacy.sparse_vector.SparseVector: `query + laplace(self._rng, self._query_scale) >= self._bar`
     line 10      privacy.sparse_vector.SparseVector: `self.positives += above`
     line 10      `if self._test.exhausted or self._muted:`
-    line 11      `b1, b2 = self.perturbation.scaled(drawn)`
+    line 11      `b1, b2 = self.scaled(drawn)`
     line 12      `return Proposal((candidate.theta + b2,)`
     line 13      agent.program: `port.broadcast(t, payload)`
     lines 14-16  admm.AdmmPeer: `if sent is not None:`
@@ -302,31 +238,29 @@ class IppAdmmPeer(PpAdmmPeer):
         *,
         degree: int,
         eta: float,
-        tolerance: float,
-        perturbation: Perturbation,
-        test: SparseVector,
-        opening: tuple[Charge, ...],
+        plan: PerturbationPlan,
+        rng: np.random.Generator,
+        test_rng: np.random.Generator,
         clip: float,
-        shared_noise: bool,
-        regularised: bool,
         duals: Duals | None = None,
     ) -> None:
-        super().__init__(objective, degree=degree, eta=eta, tolerance=tolerance, perturbation=perturbation, duals=duals)
-        self._test = test
-        self._unpaid = opening
+        super().__init__(objective, degree=degree, eta=eta, plan=plan, rng=rng, duals=duals)
+        assert plan.test is not None
+        self._test = plan.test.begin(test_rng)
+        self._unpaid = plan.opening
         self._muted = False
         self._clip = clip
-        self._shared_noise = shared_noise
-        self._regularised = regularised
+        self._shared_noise = plan.test.shared_noise
+        self._regularised = plan.test.regularised
         self._measured: Vector | None = None
         self._loss = 0.0
 
     def propose(self, t: int) -> Proposal | Work:
         if self._test.exhausted or self._muted:
             return Proposal(None, 0, 0.0, skipped="exhausted")
-        drawn = self.perturbation.draw(self.objective.features)
+        drawn = self.draw()
         linear = self.linear()
-        shared = linear + self.perturbation.scaled(drawn)[0] if self._shared_noise else linear
+        shared = linear + self.scaled(drawn)[0] if self._shared_noise else linear
         candidate = yield from self.minimiser(shared)
         gradients = candidate.gradients
         query = yield from self.improvement(candidate.theta)
@@ -334,11 +268,11 @@ class IppAdmmPeer(PpAdmmPeer):
         charges = self._unpaid
         if not test.passed:
             return Proposal(None, gradients, candidate.gradient_norm, charges, test, "test")
-        b1, b2 = self.perturbation.scaled(drawn)
+        b1, b2 = self.scaled(drawn)
         if not self._shared_noise:
             candidate = yield from self.minimiser(linear + b1)
             gradients += candidate.gradients
-        charges += (self.perturbation.charge,)
+        charges += (self.plan.release,)
         return Proposal((candidate.theta + b2,), gradients, candidate.gradient_norm, charges, test)
 
     def question(self, released: Vector | None) -> float | None:

@@ -32,7 +32,7 @@ from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Steps
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting, Surroundings
-from simnet.methods.peer import Candidate, Peer, Proposal, Work, added, in_objective
+from simnet.methods.peer import Candidate, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import Positive
 from simnet.privacy.budget import NoisePlan, Privacy
@@ -43,8 +43,42 @@ from simnet.vectors import Square, Vector
 _MUS = 1.0 + np.geomspace(1e-3, 1e3, 61)
 
 
+class MAdmmPeer(ScheduledPeer):
+    """Algorithm 1 of M-ADMM for one agent; DVP if the penalties are all equal to the dual step.
+
+    equation (24)  `noise, output = self.schedule.draw(plan, self.rng, self.objective.features)`
+    equation (24)  `solution = yield from self.minimiser(self.linear() + 2 * self.eta * self.degree * noise)`
+    equation (11)  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
+    """
+
+    def propose(self, t: int) -> Proposal | Work:
+        plan = self.schedule.rounds[t - 1]
+        noise, output = self.schedule.draw(plan, self.rng, self.objective.features)
+        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
+        solution = yield from self.minimiser(self.linear() + 2 * self.eta * self.degree * noise)
+        return Proposal((solution.theta + output,), solution.gradients, solution.gradient_norm, (plan.charge,))
+
+    def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
+        eta = self.penalties[t - 1]
+        weight, scale = 2 * eta * self.degree, self.schedule.rounds[t - 1].scale
+        return in_objective(self.subproblem(eta), released, weight, self.schedule.noise, scale)
+
+
+class PvpPeer(ScheduledPeer):
+    """Primal variable perturbation for one agent: the noise covers the solver's tolerance as well."""
+
+    def propose(self, t: int) -> Proposal | Work:
+        plan = self.schedule.rounds[t - 1]
+        noise, _ = self.schedule.draw(plan, self.rng, self.objective.features)
+        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
+        solution = yield from self.minimiser(self.linear())
+        return Proposal((solution.theta + noise,), solution.gradients, solution.gradient_norm, (plan.charge,))
+
+
 class _Perturbed(Scheduled):
     """What M-ADMM and its two forerunners share: Theorem 3.1 on convergence."""
+
+    peer_class: ClassVar[type[ScheduledPeer]]
 
     def theory(self, setting: Setting) -> list[Finding]:
         agents, rounds = range(len(setting.sizes)), range(1, setting.rounds + 1)
@@ -82,17 +116,9 @@ class _Perturbed(Scheduled):
             f"without noise the distance to the optimum falls by a factor of at least 1 + {delta:.3g} per round",
         )
 
-    def scheduled_peer(
-        self,
-        kind: type[ScheduledPeer],
-        plan: NoisePlan | None,
-        objective: LocalObjective,
-        place: AgentPlace,
-        streams: Streams,
-    ) -> Peer:
-        """A peer with this method's penalties, dual steps and noise."""
+    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, NoiseSchedule)
-        return kind(
+        return self.peer_class(
             objective,
             degree=place.size.degree,
             penalties=self.penalties(place.agent, place.rounds),
@@ -105,6 +131,8 @@ class _Perturbed(Scheduled):
 class _PenaltyPerturbed(_Perturbed):
     """Noise inside the penalty."""
 
+    peer_class: ClassVar[type[ScheduledPeer]] = MAdmmPeer
+
     def noise_weight(self, eta: float, degree: int) -> float:
         """2ηV: equation (24), expanded."""
         if degree == 0:
@@ -116,9 +144,6 @@ class _PenaltyPerturbed(_Perturbed):
     def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float) -> list[RoundPlan]:
         share = self.share_of_output
         return objective_rounds(rounds, "penalty-gamma", self.noise, scale, self.tolerance, share)
-
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
-        return self.scheduled_peer(MAdmmPeer, plan, objective, place, streams)
 
     def theory(self, setting: Setting) -> list[Finding]:
         rounds, agents = range(1, setting.rounds + 1), range(len(setting.sizes))
@@ -139,6 +164,7 @@ class Pvp(_Perturbed):
 
     colour: ClassVar[str] = "#E69F00"
     unavoidable: ClassVar[str] = "nothing"
+    peer_class: ClassVar[type[ScheduledPeer]] = PvpPeer
 
     name: Literal["pvp"]
 
@@ -147,9 +173,6 @@ class Pvp(_Perturbed):
 
     def check_theorem(self, agent: int, size: AgentSize, etas: Sequence[float]) -> None:
         """Noise on the output has no Jacobian."""
-
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
-        return self.scheduled_peer(PvpPeer, plan, objective, place, streams)
 
 
 class MAdmm(_PenaltyPerturbed):
@@ -221,44 +244,6 @@ class MAdmm(_PenaltyPerturbed):
                     f"as the dual step {step(t):g}; a smaller algorithm.dual_step would do"
                 )
         self.check_rows(agent, size, min(step(t) for t in range(1, len(etas) + 1)))
-
-
-class MAdmmPeer(ScheduledPeer):
-    """Algorithm 1 of M-ADMM for one agent; DVP if the penalties are all equal to the dual step.
-
-    equation (24)  `noise, output = self.schedule.draw(plan, self.rng, self.objective.features)`
-    equation (24)  `solution = yield from self.minimiser(self.linear() + 2 * self.eta * self.degree * noise)`
-    equation (11)  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
-    """
-
-    def propose(self, t: int) -> Proposal | Work:
-        plan = self.schedule.rounds[t - 1]
-        noise, output = self.schedule.draw(plan, self.rng, self.objective.features)
-        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
-        solution = yield from self.minimiser(self.linear() + 2 * self.eta * self.degree * noise)
-        return Proposal((solution.theta + output,), solution.gradients, solution.gradient_norm, (plan.charge,))
-
-    def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
-        eta = self.penalties[t - 1]
-        weight, scale = 2 * eta * self.degree, self.schedule.rounds[t - 1].scale
-        return in_objective(self.subproblem(eta), released, weight, self.schedule.noise, scale)
-
-
-class PvpPeer(ScheduledPeer):
-    """Primal variable perturbation for one agent: the noise covers the solver's tolerance as well."""
-
-    def propose(self, t: int) -> Proposal | Work:
-        plan = self.schedule.rounds[t - 1]
-        noise, _ = self.schedule.draw(plan, self.rng, self.objective.features)
-        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
-        solution = yield from self.minimiser(self.linear())
-        return Proposal((solution.theta + noise,), solution.gradients, solution.gradient_norm, (plan.charge,))
-
-    def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
-        """What was added to the minimiser, which each hypothesis computes for itself."""
-        plan = self.schedule.rounds[t - 1]
-        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
-        return added(released - self.minimise().theta, self.schedule.noise, plan.scale)
 
 
 def rate(etas: Sequence[float], step: float, adjacency: Square, weakest: float, steepest: float) -> float:

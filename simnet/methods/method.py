@@ -127,12 +127,10 @@ class Method(Part):
         @property
         def name(self) -> str:
             """The word by which a scenario chooses it."""
-            ...
 
         @property
         def loss(self) -> str:
             """The loss of one row."""
-            ...
 
     # What it needs of the rest of the scenario.
 

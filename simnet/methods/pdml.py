@@ -22,10 +22,11 @@ from pydantic import BeforeValidator, Field
 
 from simnet.learning.dataset import Dataset
 from simnet.learning.objective import LOSSES, LocalObjective, unbiased
-from simnet.methods.admm import AdmmPeer, Decentralised
+from simnet.methods.admm import Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Promise, Setting, Surroundings
-from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, added
+from simnet.methods.peer import Peer, Proposal, Work
+from simnet.methods.scheduled import ScheduledPeer
 from simnet.parts.fields import NonNegative, Number, Positive
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Account, Charge
@@ -130,7 +131,7 @@ class Pdml(Decentralised):
         return PdmlPeer(
             objective,
             degree=place.size.degree,
-            eta=self.eta,
+            penalties=[self.eta] * place.rounds,
             tilt=in_ball(streams.generator("objective", place.agent), bound, objective.features) / place.agents,
             schedule=plan,
             rng=streams.generator("noise", place.agent),
@@ -237,8 +238,8 @@ def decaying_rounds(
     return found
 
 
-class PdmlPeer(AdmmPeer):
-    """A server in phase 2; `tilt` is (1/n) η_i, drawn once.
+class PdmlPeer(ScheduledPeer):
+    """A server in phase 2; `tilt` is (1/n) η_i, drawn once. An auditor knows nothing of it and takes it to be 0.
 
     equation (14)  `solution = yield from self.minimiser(self.linear() + self.tilt)`
     equation (15)  `solution = yield from self.minimiser(self.linear() + self.tilt)`
@@ -251,31 +252,17 @@ class PdmlPeer(AdmmPeer):
         objective: LocalObjective,
         *,
         degree: int,
-        eta: float,
+        penalties: Sequence[float],
         tilt: Vector,
         schedule: NoiseSchedule,
         rng: np.random.Generator,
         duals: Duals,
     ) -> None:
-        super().__init__(objective, degree=degree, eta=eta, tolerance=schedule.rounds[0].tolerance, duals=duals)
+        super().__init__(objective, degree=degree, penalties=penalties, schedule=schedule, rng=rng, duals=duals)
         self.tilt = tilt
-        self.schedule = schedule
-        self.rng = rng
 
     def propose(self, t: int) -> Proposal | Work:
         plan = self.schedule.rounds[t - 1]
         solution = yield from self.minimiser(self.linear() + self.tilt)
         release = solution.theta + gaussian(self.rng, plan.scale, self.objective.features)
         return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))
-
-    @property
-    def noise_source(self) -> np.random.Generator | None:
-        return self.rng
-
-    def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
-        """What was added to the minimiser. Nobody knows anything of the tilt: it is taken to be 0."""
-        if self.schedule.silent:
-            return super().noise_of(t, released, known)
-        plan = self.schedule.rounds[t - 1]
-        self.tolerance = plan.tolerance
-        return added(released - self.minimise().theta, self.schedule.noise, plan.scale)

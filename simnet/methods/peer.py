@@ -141,15 +141,12 @@ class Mortal(Protocol):
 
     def forget(self) -> None:
         """Model and dual are gone. What was spent stays spent, and what was tested stays tested."""
-        ...
 
     def recall(self, answers: Sequence[Known]) -> None:
         """Take over what the neighbours last heard from this agent, the newest of it."""
-        ...
 
     def retell(self, last: Known) -> Parts:
         """What a neighbour in that position is told; `last` is the last message from it."""
-        ...
 
 
 def mortal(peer: object) -> TypeGuard[Mortal]:

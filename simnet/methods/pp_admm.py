@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -111,29 +110,17 @@ class PpAdmm(Decentralised):
 
     def fixed_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
         """The noise that the scenario names; ε is what it comes to."""
-        tolerance = self.fixed_tolerance(privacy, problem)
-        return self.priced(privacy, problem, tolerance, rounds)
-
-    def priced(
-        self,
-        privacy: Privacy,
-        problem: LocalProblem,
-        tolerance: float,
-        releases: int,
-        *,
-        test: SvtPlan | None = None,
-        test_charge: Charge | None = None,
-        rounds: int = 0,
-    ) -> PerturbationPlan:
-        """`sigma` and `output_sigma` with their price."""
         assert self.sigma is not None
         assert self.output_sigma is not None
+        by_paper = privacy.calibration == "paper"
+        tolerance = self.paper_tolerance if by_paper else self.tolerance or default_tolerance(problem)
+        test, test_charge = self.fixed_test(privacy, problem, rounds, tolerance)
         return fixed(
             problem,
             self.sigma,
             self.output_sigma,
             tolerance,
-            releases,
+            rounds if test is None else test.cap,
             privacy.delta,
             transport=privacy.bound == "transport",
             test=test,
@@ -141,14 +128,21 @@ class PpAdmm(Decentralised):
             rounds=rounds,
         )
 
-    def paper_budget(self, privacy: Privacy, rounds: int) -> PaperBudget:
+    def fixed_test(
+        self, privacy: Privacy, problem: LocalProblem, rounds: int, tolerance: float
+    ) -> tuple[SvtPlan, Charge] | tuple[None, None]:
+        """The test that the scenario names, and its price."""
+        return None, None
+
+    def paper_budget(self, privacy: Privacy, rounds: int, test_share: float = 0.0) -> PaperBudget:
         """The paper's split of (ε, δ)."""
-        return PaperBudget.of(
+        return PaperBudget(
             privacy.epsilon,
             privacy.delta,
             rounds,
             output_share=self.output_share or PAPER_OUTPUT_SHARE,
             objective_share=self.objective_share,
+            test_share=test_share,
         )
 
     def target(self, privacy: Privacy, problem: LocalProblem) -> Target:
@@ -166,18 +160,14 @@ class PpAdmm(Decentralised):
     def paper_tolerance(self) -> float:
         return PAPER_TOLERANCE if self.tolerance is None else self.tolerance
 
-    def fixed_tolerance(self, privacy: Privacy, problem: LocalProblem) -> float:
-        """β of a scenario that names its noise."""
-        return self.paper_tolerance if privacy.calibration == "paper" else self.tolerance or default_tolerance(problem)
-
     def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, PerturbationPlan)
         return PpAdmmPeer(
             objective,
             degree=place.size.degree,
             eta=self.eta,
-            tolerance=plan.tolerance,
-            perturbation=Perturbation.of(plan, streams.generator("noise", place.agent)),
+            plan=plan,
+            rng=streams.generator("noise", place.agent),
             duals=self.keep_duals(objective.features, place.size.degree),
         )
 
@@ -209,26 +199,16 @@ class PpAdmm(Decentralised):
         )
 
 
-@dataclass(frozen=True)
 class PaperBudget:
-    """ρ_total = ε²/(4 ln 1/δ) and its shares; the same for every agent.
+    """ρ_total = ε²/(4 ln 1/δ), split over so many releases (T of PP-ADMM, c of IPP-ADMM) and a test's share.
 
-    `epsilon1` is ε_i1 = ρ1 + 2√(ρ1 ln 1/δ_i1), `epsilon3` is ε_i3, the part of it that sets σ1.
+    The same for every agent. `output_share` is the paper's `splits`, `objective_share` its ε_i3/ε_i1; the paper does
+    not say what share the test has. `epsilon1` is ε_i1 = ρ1 + 2√(ρ1 ln 1/δ_i1), `epsilon3` is ε_i3, the part of it that
+    sets σ1.
     """
 
-    delta: float
-    delta1: float
-    releases: int
-    rho_total: float
-    rho_test: float
-    rho1: float
-    rho2: float
-    epsilon1: float
-    epsilon3: float
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         epsilon: float,
         delta: float,
         releases: int,
@@ -236,32 +216,18 @@ class PaperBudget:
         output_share: float = PAPER_OUTPUT_SHARE,
         objective_share: float = 0.99,
         test_share: float = 0.0,
-    ) -> PaperBudget:
-        """Split (ε, δ) over so many releases (T of PP-ADMM, c of IPP-ADMM) and the test's share.
-
-        `output_share` is the paper's `splits`, `objective_share` its ε_i3/ε_i1; the paper does not say what share the
-        test has.
-        """
+    ) -> None:
         for name, share in (("output_share", output_share), ("objective_share", objective_share)):
             if not 0.0 < share < 1.0:
                 raise BudgetError(f"{name} = {share}: a share lies strictly between 0 and 1")
-        if not 0.0 <= test_share < 1.0:
-            raise BudgetError(f"test_share = {test_share}: a share of at least 0 and below 1 would be right")
-        rho_total = claims.printed_rho(epsilon, delta)
-        rho = (1.0 - test_share) * rho_total / releases
-        rho1 = (1.0 - output_share) * rho
-        epsilon1 = claims.epsilon_of(rho1, DELTA1)
-        return cls(
-            delta=delta,
-            delta1=DELTA1,
-            releases=releases,
-            rho_total=rho_total,
-            rho_test=test_share * rho_total,
-            rho1=rho1,
-            rho2=output_share * rho,
-            epsilon1=epsilon1,
-            epsilon3=objective_share * epsilon1,
-        )
+        self.delta = delta
+        self.releases = releases
+        self.rho_total = claims.printed_rho(epsilon, delta)
+        self.rho_test = test_share * self.rho_total
+        rho = (1.0 - test_share) * self.rho_total / releases
+        self.rho1, self.rho2 = (1.0 - output_share) * rho, output_share * rho
+        self.epsilon1 = claims.epsilon_of(self.rho1, DELTA1)
+        self.epsilon3 = objective_share * self.epsilon1
 
     def regulariser_floor(self, rows: int, smoothness: float = 0.25) -> float:
         """The least λ̂/N that line 3 allows an agent with so many rows."""
@@ -269,7 +235,7 @@ class PaperBudget:
 
     def sigma1(self, problem: LocalProblem) -> float:
         """Line 6: σ1 = 2L√(2 ln(1.25/δ_i1))/(m ε_i3)."""
-        spread = math.sqrt(2.0 * math.log(1.25 / self.delta1))
+        spread = math.sqrt(2.0 * math.log(1.25 / DELTA1))
         return 2.0 * problem.lipschitz * spread / (problem.rows * self.epsilon3)
 
     def sigma2(self, problem: LocalProblem, tolerance: float) -> float:
@@ -297,7 +263,7 @@ def plan_by_paper(
         "tolerance": tolerance,
         "output_sigma": budget.sigma2(problem, tolerance),
         "regulariser": problem.regulariser,
-        "delta1": budget.delta1,
+        "delta1": DELTA1,
     }
     if test is not None:
         opening = (*opening, Charge.of(mechanism, numbers, "test", budget.releases))
@@ -314,30 +280,6 @@ def plan_by_paper(
     )
 
 
-@dataclass(frozen=True)
-class Perturbation:
-    """Noise of a release: its scales, its stream, and what one release costs."""
-
-    sigma1: float
-    sigma2: float
-    rng: np.random.Generator
-    charge: Charge
-
-    @classmethod
-    def of(cls, plan: PerturbationPlan, rng: np.random.Generator) -> Perturbation:
-        """The noise of a plan, drawn from a stream."""
-        return cls(plan.sigma1, plan.sigma2, rng, plan.release)
-
-    def draw(self, features: int) -> Vector:
-        """What b1 and b2 are made of. It is drawn in every round, used or not, so that a skip shifts no later draw."""
-        return self.rng.standard_normal(2 * features)
-
-    def scaled(self, drawn: Vector) -> tuple[Vector, Vector]:
-        """b1 and b2."""
-        features = len(drawn) // 2
-        return self.sigma1 * drawn[:features], self.sigma2 * drawn[features:]
-
-
 class PpAdmmPeer(AdmmPeer):
     """Algorithm 1 for one agent.
 
@@ -346,7 +288,7 @@ class PpAdmmPeer(AdmmPeer):
     line 2       PaperBudget: `if not 0.0 < share < 1.0:`
     line 3       PaperBudget: `return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)`
     lines 4-5    agent.program: `for t in range(first, rounds + 1):`
-    lines 6, 9   `b1, b2 = self.perturbation.scaled(self.perturbation.draw(self.objective.features))`
+    lines 6, 9   `b1, b2 = self.scaled(self.draw())`
     lines 7-8    `solution = yield from self.minimiser(self.linear() + b1)`
     line 10      `return Proposal((solution.theta + b2,)`
     lines 11-14  agent.program: `port.broadcast(t, payload)`
@@ -359,24 +301,34 @@ class PpAdmmPeer(AdmmPeer):
         *,
         degree: int,
         eta: float,
-        tolerance: float,
-        perturbation: Perturbation,
+        plan: PerturbationPlan,
+        rng: np.random.Generator,
         duals: Duals | None = None,
     ) -> None:
-        super().__init__(objective, degree=degree, eta=eta, tolerance=tolerance, duals=duals)
-        self.perturbation = perturbation
+        super().__init__(objective, degree=degree, eta=eta, tolerance=plan.tolerance, duals=duals)
+        self.plan = plan
+        self.rng = rng
+
+    def draw(self) -> Vector:
+        """What b1 and b2 are made of. It is drawn in every round, used or not, so that a skip shifts no later draw."""
+        return self.rng.standard_normal(2 * self.objective.features)
+
+    def scaled(self, drawn: Vector) -> tuple[Vector, Vector]:
+        """b1 and b2."""
+        features = self.objective.features
+        return self.plan.sigma1 * drawn[:features], self.plan.sigma2 * drawn[features:]
 
     def propose(self, t: int) -> Proposal | Work:
-        b1, b2 = self.perturbation.scaled(self.perturbation.draw(self.objective.features))
+        b1, b2 = self.scaled(self.draw())
         solution = yield from self.minimiser(self.linear() + b1)
-        return Proposal((solution.theta + b2,), solution.gradients, solution.gradient_norm, (self.perturbation.charge,))
+        return Proposal((solution.theta + b2,), solution.gradients, solution.gradient_norm, (self.plan.release,))
 
     @property
     def noise_source(self) -> np.random.Generator | None:
-        return self.perturbation.rng
+        return self.rng
 
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         """b1 as it stands in the objective; the small b2 is left out, which makes a score a little worse."""
-        if self.perturbation.sigma1 == 0.0:
+        if self.plan.sigma1 == 0.0:
             return super().noise_of(t, released, known)
-        return in_objective(self.subproblem(self.eta), released, 1.0, "gaussian", self.perturbation.sigma1)
+        return in_objective(self.subproblem(self.eta), released, 1.0, "gaussian", self.plan.sigma1)

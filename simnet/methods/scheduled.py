@@ -18,7 +18,7 @@ from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals, Steps
 from simnet.methods.method import AgentSize, Calibration, Finding
-from simnet.methods.peer import Candidate, Known, without_noise
+from simnet.methods.peer import Candidate, Known, added, without_noise
 from simnet.parts.fields import Positive, Share
 from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import Basis
@@ -198,6 +198,11 @@ class ScheduledPeer(AdmmPeer):
             return without_noise(-self.subproblem(self.penalties[t - 1]).gradient(released))
         return self.noise_drawn(t, released)
 
-    @abstractmethod
     def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
-        """The noise that must have made a release, where some was drawn; None if it did not use the data."""
+        """The noise that must have made a release, where some was drawn; None if it did not use the data.
+
+        Here it is what was added to the minimiser, which each hypothesis computes for itself.
+        """
+        plan = self.schedule.rounds[t - 1]
+        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
+        return added(released - self.minimise().theta, self.schedule.noise, plan.scale)

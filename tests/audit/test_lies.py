@@ -14,8 +14,8 @@ from simnet.errors import ScenarioError
 from simnet.learning.objective import LOGISTIC, LocalObjective
 from simnet.methods.dp_admm import Listener
 from simnet.methods.peer import mortal
-from simnet.methods.pp_admm import Perturbation, PpAdmmPeer
-from simnet.privacy.ledger import BARE
+from simnet.methods.pp_admm import PpAdmmPeer
+from simnet.privacy.objective_perturbation import bare
 from simnet.privacy.sparse_vector import SparseVector, split
 from tests.worlds import audited_world
 
@@ -112,8 +112,7 @@ def test_a_method_cannot_tell_a_lie_that_it_has_no_words_for(method, lie):
 
 def test_a_liar_can_crash_and_begin_again_as_the_honest_peer_inside_it_can():
     objective = LocalObjective(np.eye(3), np.ones(3), LOGISTIC, 0.1)
-    noise = Perturbation(1.0, 1.0, np.random.default_rng(1), BARE)
-    honest = PpAdmmPeer(objective, degree=2, eta=0.5, tolerance=1e-6, perturbation=noise)
+    honest = PpAdmmPeer(objective, degree=2, eta=0.5, plan=bare(1, None), rng=np.random.default_rng(1))
     assert mortal(honest)
     assert mortal(ReusedNoise(honest))
     assert not mortal(Listener(3))

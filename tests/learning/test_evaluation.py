@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simnet.errors import DataError
 from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.learning.objective import LOGISTIC, LocalObjective
 
@@ -99,11 +98,6 @@ def test_without_duals_nothing_drifts():
 def test_there_must_be_a_model_for_every_agent():
     with pytest.raises(ValueError):
         evaluator(np.ones((4, 2)), np.ones(4), agents=2).evaluate(np.ones((3, 2)))
-
-
-def test_an_empty_test_set_is_refused():
-    with pytest.raises(DataError, match="the test set is empty"):
-        evaluator(np.empty((0, 2)), np.empty(0))
 
 
 def test_a_model_that_stayed_is_not_measured_again_and_one_that_moved_is():

@@ -133,16 +133,6 @@ def test_the_subproblem_derives_its_own_value():
     np.testing.assert_allclose(problem.hessian(theta), bends, atol=1e-8)
 
 
-def test_an_agent_without_rows_is_refused():
-    with pytest.raises(DataError, match="no rows"):
-        LocalObjective(np.empty((0, 3)), np.empty(0), LOGISTIC, 0.1)
-
-
-def test_labels_must_match_the_rows():
-    with pytest.raises(DataError, match="4 rows need as many labels"):
-        LocalObjective(np.ones((4, 3)), np.ones(3), LOGISTIC, 0.1)
-
-
 def test_the_callers_data_are_left_as_they_were():
     X, y = drawn(7, 2500, 40, 0.05)
     rows = sp.csr_array(X)

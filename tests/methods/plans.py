@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from simnet.methods.ipp_admm import TEST_SHARE, paper_plan_with_test, paper_test, plan_with_test
-from simnet.methods.pp_admm import PAPER_TOLERANCE, PaperBudget
-from simnet.privacy import claims
+from simnet.methods.ipp_admm import IppAdmm
+from simnet.methods.pp_admm import PaperBudget
+from simnet.privacy.budget import Privacy
 from simnet.privacy.objective_perturbation import PerturbationPlan, Target
 from simnet.privacy.problem import LocalProblem
-
-THRESHOLD = 1e-3
+from simnet.privacy.sparse_vector import SvtPlan
 
 
 def proven_pp(problem: LocalProblem, epsilon: float, delta: float, releases: int, **options: Any) -> PerturbationPlan:
@@ -25,19 +25,31 @@ def proven_ipp(
     rounds: int,
     clip: float,
     *,
-    test_share: float = TEST_SHARE,
     tested: str = "noise-free",
-    threshold: float = THRESHOLD,
+    transport: bool = False,
     **options: Any,
 ) -> PerturbationPlan:
-    target, shared = Target(problem, epsilon, delta, **options), tested == "shared-noise"
-    return plan_with_test(target, threshold, cap, rounds, clip, share=test_share, shared_noise=shared)
+    method = IppAdmm.model_construct(max_releases=cap, clip=clip, test=tested, **options)
+    bound = "transport" if transport else "moments"
+    return method.proven_plan(Privacy.model_construct(epsilon=epsilon, delta=delta, bound=bound), problem, rounds)
 
 
 def paper_ipp(
-    budget: PaperBudget, problem: LocalProblem, rounds: int, clip: float, sensitivity: Any = "per-row", **options: Any
+    budget: PaperBudget,
+    problem: LocalProblem,
+    rounds: int,
+    clip: float,
+    *,
+    regularised: bool = True,
+    threshold_noise: str = "redrawn",
+    **options: Any,
 ) -> PerturbationPlan:
-    total = claims.pure_epsilon(budget.rho_test)
-    test = paper_test(problem, total, THRESHOLD, budget.releases, clip, sensitivity, **options)
-    charge = test.charge(problem, rounds, clip, PAPER_TOLERANCE, printed=sensitivity == "printed")
-    return paper_plan_with_test(budget, problem, test, charge, rounds, PAPER_TOLERANCE)
+    class WithThisBudget(IppAdmm):
+        def paper_budget(self, privacy: Privacy, rounds: int, test_share: float = 0.0) -> PaperBudget:
+            return budget
+
+        def paper_test(self, problem: LocalProblem, epsilon: float) -> SvtPlan:
+            return replace(super().paper_test(problem, epsilon), regularised=regularised)
+
+    settings = {"max_releases": budget.releases, "clip": clip, "threshold_noise": threshold_noise} | options
+    return WithThisBudget(name="ipp-admm", **settings).paper_plan(Privacy(), problem, rounds)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,30 +10,19 @@ from simnet.learning.objective import LOGISTIC, LocalObjective
 from simnet.methods.ipp_admm import IppAdmmPeer
 from simnet.methods.method import AgentSize
 from simnet.methods.peer import alone
-from simnet.methods.pp_admm import Perturbation
 from simnet.privacy.problem import LocalProblem
 from simnet.record.events import PrivacySpent, SvtTested
 from tests.methods.plans import proven_ipp
 
 
-def peer(tested: str = "noise-free", **changes: object) -> tuple[IppAdmmPeer, LocalObjective]:
+def peer(tested: str = "noise-free", *, regularised: bool = False) -> tuple[IppAdmmPeer, LocalObjective]:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(500, 4)) / 4
     objective = LocalObjective(X, np.sign(X[:, 0] + 0.01), LOGISTIC, 0.1)
     problem = LocalProblem.of(500, 2, 0.5, 0.1)
     plan = proven_ipp(problem, 4.0, 1e-4, 3, 10, 2.0, tested=tested, threshold=-math.inf)
-    settings = {
-        "degree": 2,
-        "eta": 0.5,
-        "tolerance": plan.tolerance,
-        "perturbation": Perturbation(plan.sigma1, plan.sigma2, rng, plan.release),
-        "test": plan.test.begin(rng),
-        "opening": plan.opening,
-        "clip": 2.0,
-        "shared_noise": plan.test.shared_noise,
-        "regularised": plan.test.regularised,
-    }
-    return IppAdmmPeer(objective, **settings | changes), objective
+    plan = replace(plan, test=replace(plan.test, regularised=regularised))
+    return IppAdmmPeer(objective, degree=2, eta=0.5, plan=plan, rng=rng, test_rng=rng, clip=2.0), objective
 
 
 def test_the_test_and_all_that_it_may_release_are_charged_before_the_first_answer():

@@ -168,13 +168,9 @@ def test_a_test_that_eats_the_budget_is_named() -> None:
         proven_ipp(LocalProblem.of(1000, 2, 0.01, 1e-4), 0.5, DELTA, 30, 30, 2.0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [({"test_share": 0.0}, "test_share"), ({"test_share": 1.0}, "test_share"), ({"output_share": 1.0}, "output_share")],
-)
-def test_shares_must_be_shares(arguments: dict[str, float], complaint: str) -> None:
-    with pytest.raises(BudgetError, match=complaint):
-        proven_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0, **arguments)
+def test_shares_must_be_shares() -> None:
+    with pytest.raises(BudgetError, match="output_share"):
+        proven_ipp(ADULT, 1.0, DELTA, 15, 30, 2.0, output_share=1.0)
 
 
 def test_a_target_must_be_positive() -> None:

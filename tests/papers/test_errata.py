@@ -21,7 +21,7 @@ ROWS, DELTA = 7000, 1e-4
 
 
 def plan(epsilon: float = 1.0, sensitivity: str = "per-row") -> PerturbationPlan:
-    budget = PaperBudget.of(epsilon, DELTA, 15, test_share=0.1)
+    budget = PaperBudget(epsilon, DELTA, 15, test_share=0.1)
     problem = LocalProblem.of(ROWS, 2, 0.5, budget.regulariser_floor(ROWS))
     return paper_ipp(budget, problem, 30, 2.0, sensitivity=sensitivity)
 
@@ -45,10 +45,10 @@ def test_2_the_printed_floor_of_the_regulariser_is_a_misprint():
     """With 2.8Nε_i1 instead of 2.8Nc1 the floor would not depend on ε."""
     printed = {}
     for epsilon in (0.5, 10.0):
-        budget = PaperBudget.of(epsilon, DELTA, 30)
+        budget = PaperBudget(epsilon, DELTA, 30)
         printed[epsilon] = 2.8 * budget.epsilon1 / ((budget.epsilon1 - budget.epsilon3) * ROWS)
     assert printed[0.5] == pytest.approx(printed[10.0])
-    floors = [PaperBudget.of(epsilon, DELTA, 30).regulariser_floor(ROWS) for epsilon in (0.5, 1.0, 10.0)]
+    floors = [PaperBudget(epsilon, DELTA, 30).regulariser_floor(ROWS) for epsilon in (0.5, 1.0, 10.0)]
     assert floors == sorted(floors, reverse=True)
     assert floors[1] == pytest.approx(0.0546, abs=2e-4)
 
