@@ -1,15 +1,23 @@
 """The engine of every simulated run: agent programs, and messages over links, in SimPy's time.
 
-docs/architecture.md has its rules, `simnet.sim.sim_events` the order of what happens at one instant. A message is one
-light event whose link decides its fate and its arrival when it is sent (`Link.send`):
+Its rules, which docs/architecture.md shows in their place:
 
-    sent -> overflowed or unreachable, at once
-    sent -> in flight -> delivered, lost, corrupted, unreachable or, at a full inbox, overflowed
-
-It counts in `in_flight` from its launch until it has met its fate and its receiver, if it reaches one, has taken it in.
-A copy is an event of its own; it counts nowhere and its receiver does not look at it. With a transport a message may be
-launched more than once (`simnet.sim.transport`). Whether an agent is down or a direction is in `cut` is looked at when
-a message arrives, `cut` also when it is sent.
+Time.       `env` is a `simpy.Environment`. Whoever wants cross traffic or mobility attaches a process to it. Whoever
+            wants to look stops it (`run(until=…)`, `step`, `peek`) and goes on: the run stays the same.
+Order.      Events happen in the order (time, priority, order of scheduling). `simnet.sim.sim_events` has the order of
+            what happens at one instant.
+A message   is one light event. Its link decides its fate and its arrival when it is sent (`Link.send`):
+              sent -> overflowed or unreachable, at once
+              sent -> in flight -> delivered, lost, corrupted, unreachable or, at a full inbox, overflowed
+            It counts in `in_flight` from its launch until it has met its fate and its receiver, if it reaches one, has
+            taken it in. When none does, a meeting that waits for this is held. A copy is an event of its own; it counts
+            nowhere and its receiver does not look at it. A transport may launch a message more than once.
+An agent    that is down hears nothing, and its program stands still until it is up again. A direction in `cut` carries
+            nothing. Both are looked at when a message arrives, `cut` also when it is sent.
+The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.
+The end.    When each agent has finished its rounds or is gone for good, the record is closed. What is still in the
+            queue happens only if somebody goes on with `env.run()`, and nobody hears of it.
+Chance      is drawn from named streams by links, agents and faults. The engine draws none.
 """
 
 from __future__ import annotations
