@@ -204,7 +204,7 @@ def products(problems: list[Subproblem], ours: Replay) -> Replay:
     """A θ and Aᵀ v as often as we computed a gradient, and the product that made our Hessian."""
     objective = problems[0].objective
     theta = ours.thetas[-1]
-    slopes = LOGISTIC.slope(objective.margins(theta))
+    slopes = LOGISTIC.slope(objective._forward(theta))
     replay = Replay()
     for times, factorisations in zip(ours.gradients, ours.factorisations, strict=True):
         for _ in range(times):

@@ -99,17 +99,10 @@ def _signs(path: Path, labels: file_formats.Labels, positive: object | None) -> 
     if positive is None:
         return np.where(labels == values[1], 1.0, -1.0)
     # A scenario may write the number 1 as "1", and a label read from text may be a word.
-    same = [value for value in values if str(positive) == str(value) or _number(positive) == value]
+    same = [value for value in values if str(positive) == str(value) or file_formats.number(str(positive)) == value]
     if not same:
         raise DataError(f"{path}: no label is {positive}; they are {values[0]} and {values[1]}")
     return np.where(labels == same[0], 1.0, -1.0)
-
-
-def _number(value: object) -> float | None:
-    try:
-        return float(str(value))
-    except ValueError:
-        return None
 
 
 def _data_folder() -> list[Path]:

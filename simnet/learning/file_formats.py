@@ -86,7 +86,7 @@ def comma_separated(path: Path, label: str | int) -> tuple[Matrix, Labels]:
     with _text(path) as text:
         rows = _table(path, text)
         line, first = next(rows, (0, []))
-        header = None if any(_is_number(cell) for cell in first) else [cell.strip() for cell in first]
+        header = None if any(number(cell) is not None for cell in first) else [cell.strip() for cell in first]
         at = _label_column(path, header, len(first), label)
         names = [str(k + 1) for k in range(len(first))] if header is None else [repr(name) for name in header]
         names.pop(at)
@@ -180,7 +180,7 @@ def _numbers(cells: list[str], place: Callable[[int], str]) -> npt.NDArray[np.fl
     try:
         numbers = np.array(cells, dtype=np.float64)
     except ValueError:
-        k = next(k for k, cell in enumerate(cells) if not _is_number(cell))
+        k = next(k for k, cell in enumerate(cells) if number(cell) is None)
         raise DataError(f"{place(k)}: {cells[k]!r} is not a number") from None
     if not np.all(np.isfinite(numbers)):
         k = int(np.argmin(np.isfinite(numbers)))
@@ -195,12 +195,12 @@ def _numbers_or_words(cells: list[str]) -> Labels:
         return np.array(cells, dtype=np.str_)
 
 
-def _is_number(cell: str) -> bool:
+def number(cell: str) -> float | None:
+    """What a cell says, if that is a number."""
     try:
-        float(cell)
+        return float(cell)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 @contextmanager

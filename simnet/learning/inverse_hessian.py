@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from functools import cache
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,25 +33,8 @@ NEAR = 0.05
 """The share by which μ may differ from the one that K was made for."""
 
 
-class InverseHessian(Protocol):
-    """K ≈ (H + μI)⁻¹, symmetric and positive definite."""
-
-    cost: float
-    """What `rebuild` costs, in gradients."""
-    factorisations: int
-    """Cholesky factorisations since the beginning."""
-
-    def rebuild(self, theta: Vector, curvature: float) -> None:
-        """Forget what was learned and start from the Hessian at `theta`."""
-
-    def shift(self, curvature: float) -> bool:
-        """Keep what was learned but change μ; False if that is impossible."""
-
-    def apply(self, gradient: Vector) -> Vector:
-        """K times `gradient`."""
-
-    def learn(self, step: Vector, change: Vector, product: float) -> None:
-        """Let K map `change` to `step`; `product` is their scalar product, which must be positive."""
+InverseHessian: TypeAlias = "TriangleBfgs | LimitedBfgs"
+"""K ≈ (H + μI)⁻¹, symmetric and positive definite."""
 
 
 def choose(objective: LocalObjective) -> InverseHessian:
@@ -77,7 +60,9 @@ class TriangleBfgs:
         self.inverse: Square = np.empty((0, 0))
         """The upper triangle of K, by columns."""
         self.cost = self._price()
+        """What `rebuild` costs, in gradients."""
         self.factorisations = 0
+        """Cholesky factorisations since the beginning."""
 
     def _price(self) -> float:
         # Flops of a rebuild against entries read by a gradient, with the measured cost of calling either; one entry
@@ -88,6 +73,7 @@ class TriangleBfgs:
         return (flops + 4e5) / (6.4 * (entries + 3e4))
 
     def rebuild(self, theta: Vector, curvature: float) -> None:
+        """Forget what was learned and start from the Hessian at `theta`."""
         hessian = self._objective.loss_hessian(theta, self._every)
         hessian.flat[:: self._objective.features + 1] += max(curvature, _FAINT * self._objective.smoothness)
         self.inverse = self._invert(hessian.T)
@@ -96,6 +82,7 @@ class TriangleBfgs:
         self.cost = self._price()
 
     def shift(self, curvature: float) -> bool:
+        """Keep what was learned but change μ; False if that is impossible."""
         if abs(curvature - self.curvature) <= NEAR * curvature:
             return True
         try:
@@ -108,10 +95,12 @@ class TriangleBfgs:
         return True
 
     def apply(self, gradient: Vector) -> Vector:
+        """K times `gradient`."""
         product: Vector = scipy.linalg.blas.dsymv(1.0, self.inverse, gradient)
         return product
 
     def learn(self, step: Vector, change: Vector, product: float) -> None:
+        """Let K map `change` to `step`; `product` is their scalar product, which must be positive."""
         # K + (1 + yᵀKy/sᵀy) ssᵀ/sᵀy − (Ky sᵀ + s yᵀK)/sᵀy is one symmetric update, −(s wᵀ + w sᵀ)/sᵀy.
         w = scipy.linalg.blas.dsymv(1.0, self.inverse, change)
         w -= (0.5 + float(w.dot(change)) / (2.0 * product)) * step

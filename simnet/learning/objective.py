@@ -155,16 +155,17 @@ class LocalObjective:
         self._scale = np.array(self.scale)  # a ufunc takes an array faster than a Python float
         self._y = y
         self._A: Matrix = fold_labels(X, y)
-        self._AT: Matrix
+        self.transposed: Matrix
+        """Aᵀ: one row per feature."""
         if isinstance(self._A, scipy.sparse.csr_array):
             # A copy: products with it are a tenth faster than scattering through the arrays of A.
-            self._AT = self._A.T.tocsr()
+            self.transposed = self._A.T.tocsr()
             entries = self._A.data
         else:
-            self._AT = self._A.T
-            entries = self._AT.ravel()
+            self.transposed = self._A.T
+            entries = self.transposed.ravel()
         self._forward = cast("Product", self._A.dot)
-        self._backward = cast("Product", self._AT.dot)
+        self._backward = cast("Product", self.transposed.dot)
         self.stored = entries.size
         self.smoothness = weight * loss.smoothness * float(entries.dot(entries)) / self.rows
         """A bound on the eigenvalues of the loss term's Hessian: c1 times the trace of AᵀA/m."""
@@ -180,22 +181,13 @@ class LocalObjective:
     def sparse(self) -> bool:
         return isinstance(self._A, scipy.sparse.csr_array)
 
-    @property
-    def transposed(self) -> Matrix:
-        """Aᵀ: one row per feature."""
-        return self._AT
-
     def dataset(self, name: str) -> Dataset:
         """The rows and labels that it was made of: it holds them, so nobody else need."""
         return Dataset(name, fold_labels(self._A, self._y), self._y)  # a label is its own inverse
 
-    def margins(self, theta: Vector) -> Vector:
-        """y θ·x of every row."""
-        return self._forward(theta)
-
     def row_losses(self, theta: Vector) -> Vector:
         """l(y θ·x) of every row, without weight and regulariser."""
-        return self.loss.value(self.margins(theta))
+        return self.loss.value(self._forward(theta))
 
     def mean_loss(self, theta: Vector, ceiling: float = math.inf) -> float:
         """The mean loss of the rows, each counted with at most `ceiling`; without weight and regulariser."""

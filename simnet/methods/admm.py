@@ -132,7 +132,7 @@ class AdmmPeer(Peer):
     """Equations (3) and (4) for one agent with `degree` neighbours.
 
     equation (3)  `solution = yield from self.minimiser(self.linear())`
-    equation (3)  duals: `return (dual + dual) - eta * models`
+    equation (3)  duals.NodeDuals: `return (self._dual + self._dual) - eta * models`
     equation (3)  `quadratic = 2 * self.eta * self.degree`
     equation (4)  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
     """

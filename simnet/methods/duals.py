@@ -76,18 +76,15 @@ class NodeDuals(Duals):
         self._known_sum: Vector = np.zeros(features)
 
     def linear(self, model: Vector, eta: float) -> Vector:
-        return _linear(self._dual, self._degree * model + self._known_sum, eta)
+        """2λ_i − η Σ_j (θ_i + θ_j)."""
+        models = self._degree * model + self._known_sum
+        return (self._dual + self._dual) - eta * models
 
     def absorb(self, t: int, model: Vector, sent: Parts | None, known: Sequence[Known]) -> None:
         self._known_sum = total = np.zeros(len(model))
         for value in known:
             total += value.parts[0]
         self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)
-
-
-def _linear(dual: Vector, models: Vector, eta: float) -> Vector:
-    """2λ_i − η Σ_j (θ_i + θ_j)."""
-    return (dual + dual) - eta * models
 
 
 AVERAGED = 3
@@ -121,7 +118,7 @@ class Neighbour:
         return news.round + self.account.clock - self.round
 
 
-class HealingDuals(Duals):
+class HealingDuals(NodeDuals):
     """λ_i = ½ Σ_j (S_i − S_j), S_i(t) = Σ_{τ<=t} step(τ) θ_i(τ) the running sum of what agent i let out.
 
     Messages carry D = S − W·θ, W the running sum of the steps. A receiver assumes that the model stayed since the last
@@ -139,19 +136,14 @@ class HealingDuals(Duals):
     """
 
     def __init__(self, features: int, degree: int, step: Steps, every: int = 1) -> None:
-        super().__init__(features, degree)
-        self._step = step
+        super().__init__(features, degree, step)
         self._every = every
         self._sent = 0
         self._totals = [0.0]
         self._mine = RunningSum(0, np.zeros(features), np.zeros(features))
         self._theirs: dict[int, Neighbour] = {}
-        self._known_sum: Vector = np.zeros(features)
         self._clock = 0
         self._sending = 0
-
-    def linear(self, model: Vector, eta: float) -> Vector:
-        return _linear(self._dual, self._degree * model + self._known_sum, eta)
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         self._sent += 1

@@ -36,7 +36,7 @@ from simnet.methods.peer import Candidate, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import Positive
 from simnet.privacy.budget import NoisePlan, Privacy
-from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, objective_rounds, primal_rounds
+from simnet.privacy.noise_schedule import DataRound, RoundPlan, objective_rounds, primal_rounds
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector
 
@@ -117,15 +117,8 @@ class _Perturbed(Scheduled):
         )
 
     def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
-        assert isinstance(plan, NoiseSchedule)
-        return self.peer_class(
-            objective,
-            degree=place.size.degree,
-            penalties=self.penalties(place.agent, place.rounds),
-            schedule=plan,
-            rng=streams.generator("noise", place.agent),
-            duals=self.keep_duals(objective.features, place.size.degree, self.dual_steps(place.agent)),
-        )
+        duals = self.keep_duals(objective.features, place.size.degree, self.dual_steps(place.agent))
+        return self.peer_class(objective, place, plan, streams, duals, self.penalties(place.agent, place.rounds))
 
 
 class _PenaltyPerturbed(_Perturbed):

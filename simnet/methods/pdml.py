@@ -128,15 +128,9 @@ class Pdml(Decentralised):
     def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, NoiseSchedule)
         bound = 0.0 if plan.silent else self.objective_bound
-        return PdmlPeer(
-            objective,
-            degree=place.size.degree,
-            penalties=[self.eta] * place.rounds,
-            tilt=in_ball(streams.generator("objective", place.agent), bound, objective.features) / place.agents,
-            schedule=plan,
-            rng=streams.generator("noise", place.agent),
-            duals=self.keep_duals(objective.features, place.size.degree),
-        )
+        tilt = in_ball(streams.generator("objective", place.agent), bound, objective.features) / place.agents
+        duals = self.keep_duals(objective.features, place.size.degree)
+        return PdmlPeer(objective, place, plan, streams, duals, [self.eta] * place.rounds, tilt)
 
     def theory(self, setting: Setting) -> list[Finding]:
         """Theorem 1 and Corollary 1, term by term, for models of norm at most 1."""
@@ -250,15 +244,14 @@ class PdmlPeer(ScheduledPeer):
     def __init__(
         self,
         objective: LocalObjective,
-        *,
-        degree: int,
+        place: AgentPlace,
+        plan: NoisePlan | None,
+        streams: Streams,
+        duals: Duals,
         penalties: Sequence[float],
         tilt: Vector,
-        schedule: NoiseSchedule,
-        rng: np.random.Generator,
-        duals: Duals,
     ) -> None:
-        super().__init__(objective, degree=degree, penalties=penalties, schedule=schedule, rng=rng, duals=duals)
+        super().__init__(objective, place, plan, streams, duals, penalties)
         self.tilt = tilt
 
     def propose(self, t: int) -> Proposal | Work:

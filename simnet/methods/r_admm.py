@@ -30,7 +30,7 @@ from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import NoisePlan
 from simnet.privacy.ledger import Charge
-from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, objective_rounds
+from simnet.privacy.noise_schedule import DataRound, RoundPlan, objective_rounds
 from simnet.streams import Streams
 from simnet.vectors import Parts, Square, Vector
 
@@ -66,16 +66,10 @@ class RAdmm(Scheduled):
         return lambda t: self.eta * self.penalty_growth ** (t - 1) if t % 2 else 0.0
 
     def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
-        assert isinstance(plan, NoiseSchedule)
-        return RAdmmPeer(
-            objective,
-            degree=place.size.degree,
-            penalties=self.penalties(place.agent, place.rounds),
-            gammas=[self.gamma * self.penalty_growth**t for t in range(place.rounds)],
-            schedule=plan,
-            rng=streams.generator("noise", place.agent),
-            duals=self.keep_duals(objective.features, place.size.degree, self.dual_steps(place.agent)),
-        )
+        duals = self.keep_duals(objective.features, place.size.degree, self.dual_steps(place.agent))
+        penalties = self.penalties(place.agent, place.rounds)
+        gammas = [self.gamma * self.penalty_growth**t for t in range(place.rounds)]
+        return RAdmmPeer(objective, place, plan, streams, duals, penalties, gammas)
 
     def theory(self, setting: Setting) -> list[Finding]:
         margins = recycling_margins(self.eta, self.gamma, setting.adjacency, self.steepest)
@@ -106,15 +100,14 @@ class RAdmmPeer(ScheduledPeer):
     def __init__(
         self,
         objective: LocalObjective,
-        *,
-        degree: int,
+        place: AgentPlace,
+        plan: NoisePlan | None,
+        streams: Streams,
+        duals: Duals,
         penalties: Sequence[float],
         gammas: Sequence[float],
-        schedule: NoiseSchedule,
-        rng: np.random.Generator,
-        duals: Duals,
     ) -> None:
-        super().__init__(objective, degree=degree, penalties=penalties, schedule=schedule, rng=rng, duals=duals)
+        super().__init__(objective, place, plan, streams, duals, penalties)
         self.gammas = gammas
         self._linear: Vector = np.zeros(objective.features)
         self._recycled: Vector = np.zeros(objective.features)

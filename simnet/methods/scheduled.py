@@ -17,13 +17,14 @@ from simnet.errors import BudgetError
 from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals, Steps
-from simnet.methods.method import AgentSize, Calibration, Finding
+from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding
 from simnet.methods.peer import Candidate, Known, added, without_noise
 from simnet.parts.fields import Positive, Share
-from simnet.privacy.budget import Privacy
+from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Basis
 from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE
+from simnet.streams import Streams
 from simnet.vectors import Vector
 
 _OUTPUT_SHARE = {"gaussian": OUTPUT_SHARE, "gamma": 1e-4}
@@ -175,19 +176,18 @@ class ScheduledPeer(AdmmPeer):
     def __init__(
         self,
         objective: LocalObjective,
-        *,
-        degree: int,
-        penalties: Sequence[float],
-        schedule: NoiseSchedule,
-        rng: np.random.Generator,
+        place: AgentPlace,
+        plan: NoisePlan | None,
+        streams: Streams,
         duals: Duals,
+        penalties: Sequence[float],
     ) -> None:
-        super().__init__(
-            objective, degree=degree, eta=penalties[0], tolerance=schedule.rounds[0].tolerance, duals=duals
-        )
+        assert isinstance(plan, NoiseSchedule)
+        stop = plan.rounds[0].tolerance
+        super().__init__(objective, degree=place.size.degree, eta=penalties[0], tolerance=stop, duals=duals)
         self.penalties = penalties
-        self.schedule = schedule
-        self.rng = rng
+        self.schedule = plan
+        self.rng = streams.generator("noise", place.agent)
 
     @property
     def noise_source(self) -> np.random.Generator | None:

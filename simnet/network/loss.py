@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -191,22 +192,8 @@ class Trace(PacketLoss):
 
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
         assert self._fates, "its file has been read"
-        return _TraceSampler(self._fates) if any(self._fates) else None
-
-
-class _TraceSampler:
-    """The place in the trace that one link has reached."""
-
-    __slots__ = ("_fates", "_place")
-
-    def __init__(self, fates: tuple[bool, ...]) -> None:
-        self._fates = fates
-        self._place = 0
-
-    def __call__(self, packets: int) -> bool:
-        fates, place = self._fates, self._place
-        self._place = (place + packets) % len(fates)
-        return any(fates[(place + k) % len(fates)] for k in range(packets))
+        fates = cycle(self._fates)
+        return (lambda packets: any(list(islice(fates, packets)))) if any(self._fates) else None
 
 
 PACKET_LOSSES = table(NoLoss, Bernoulli, Bursts, GilbertElliott, Trace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -54,15 +55,15 @@ TRANSPORTS = table(Datagram, Acknowledged)
 AnyTransport = Annotated[TransportKind, OneOf(TRANSPORTS, bare_word)]
 
 
+@dataclass(slots=True, eq=False)
 class _Pending:
     """A message that its sender has not seen acknowledged."""
 
-    __slots__ = ("acknowledged", "attempt", "delivered", "given_up", "message")
-
-    def __init__(self, message: Message) -> None:
-        self.message = message
-        self.attempt = 1
-        self.acknowledged = self.delivered = self.given_up = False
+    message: Message
+    attempt: int = 1
+    acknowledged: bool = False
+    delivered: bool = False
+    given_up: bool = False
 
 
 class Reliable:

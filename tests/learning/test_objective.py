@@ -60,7 +60,7 @@ def test_gradient_and_hessian_are_the_differences_of_what_they_derive(seed, rows
     steps = h * np.eye(features)
     slopes = [(f.value(theta + step) - f.value(theta - step)) / (2 * h) for step in steps]
     np.testing.assert_allclose(f.gradient(theta), slopes, atol=1e-6 * (1 + weight))
-    on_a_kink = np.abs(np.abs(1 - f.margins(theta)) - HINGE_WIDTH).min() < 1e-3
+    on_a_kink = np.abs(np.abs(1 - f.transposed.T @ theta) - HINGE_WIDTH).min() < 1e-3
     if loss is not SMOOTHED_HINGE or not on_a_kink:
         bends = [(f.gradient(theta + step) - f.gradient(theta - step)) / (2 * h) for step in steps]
         np.testing.assert_allclose(f.loss_hessian(theta) + 0.2 * np.eye(features), bends, atol=1e-6 * (1 + weight))
@@ -76,7 +76,7 @@ def test_a_sparse_matrix_and_its_dense_twin_give_the_same_objective(density: flo
     assert dense.sparse == sparse.sparse == (density < 0.1 and rows > 1000)
     plain = y[:, None] * X
     for f in (dense, sparse):
-        np.testing.assert_allclose(f.margins(theta), plain @ theta, atol=1e-13)
+        np.testing.assert_allclose(f.transposed.T @ theta, plain @ theta, atol=1e-13)
         np.testing.assert_allclose(f.row_losses(theta), np.logaddexp(0, -plain @ theta), atol=1e-13)
         weights = 0.25 / np.cosh(plain @ theta / 2) ** 2
         np.testing.assert_allclose(f.loss_hessian(theta), plain.T @ (weights[:, None] * plain) / rows, atol=1e-13)
