@@ -17,8 +17,7 @@ from simnet.audit.section import Audit
 from simnet.audit.trials import Trials
 from simnet.methods.method import Promise
 from simnet.privacy import claims
-from simnet.privacy.ledger import Charge, account
-from simnet.privacy.mechanisms import mechanism
+from simnet.privacy.ledger import Charge, account, claim_of
 from simnet.record.atomic import AtomicFolder, refusing
 from simnet.record.folder import slug
 from simnet.record.formats import csv_text, json_text
@@ -140,14 +139,9 @@ def promise(charges: Iterable[Charge], scenario: Scenario, plan: Audit) -> Promi
         return scenario.algorithm.promise(spent, kept_by, owner=plan.victim, reports_heard=heard)
     tests = [charge for charge in every if charge.mechanism == "sparse-vector"]
     looked_at = [charge for charge in every if charge.mechanism == "tested-objective"]
-    claimed = sum(_pure(charge) for charge in tests)
+    prices = [claim_of(charge.use) for charge in tests]
+    claimed = sum(math.inf if price is None else claims.pure_epsilon(price.rho) for price in prices)
     return Promise(claimed, account([*tests, *looked_at], scenario.privacy.delta).proven_epsilon, kept_by)
-
-
-def _pure(test: Charge) -> float:
-    numbers = dict(test.parameters)
-    claim = mechanism(test.mechanism, numbers).claim(numbers)
-    return math.inf if claim is None else claims.pure_epsilon(claim.rho)
 
 
 def audit_table(result: AuditResult) -> Table:

@@ -138,9 +138,14 @@ def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
         heard,
         aligned=built.scenario.network.pacing.aligned,
     )
-    subscribers: list[Subscriber] = [ear]
-    if plan.evidence == "tests":
-        subscribers.append(_Enough(ear, plan.victim, built.scenario.algorithm.most_releases(built.scenario.rounds)))
+    cap = built.scenario.algorithm.most_releases(built.scenario.rounds)
+
+    def enough(_seq: int, _t: float, event: Event) -> None:
+        """End the run once the victim has no answer left to give: all that follows is silence."""
+        if isinstance(event, DualUpdated) and event.agent == plan.victim and ear.releases >= cap:
+            raise _Stop
+
+    subscribers: list[Subscriber] = [ear, enough] if plan.evidence == "tests" else [ear]
     with suppress(_Stop):
         play(built, Bus(*subscribers), worlds.peers(side, seed))
     return ear
@@ -148,14 +153,3 @@ def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
 
 class _Stop(Exception):
     """Nothing more can be learned from this run."""
-
-
-class _Enough:
-    """Ends a run once the victim has no answer left to give: all that follows is silence."""
-
-    def __init__(self, ear: Eavesdropper, victim: int, cap: int) -> None:
-        self._ear, self._victim, self._cap = ear, victim, cap
-
-    def __call__(self, seq: int, t: float, event: Event) -> None:
-        if isinstance(event, DualUpdated) and event.agent == self._victim and self._ear.releases >= self._cap:
-            raise _Stop

@@ -214,13 +214,13 @@ class IppAdmmPeer(PpAdmmPeer):
     line 1       duals.Duals: `self._dual: Vector = np.zeros(features)`
     line 2       pp_admm.PaperBudget: `if not 0.0 < share < 1.0:`
     line 3       pp_admm.PaperBudget: `return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)`
-    line 4       privacy.sparse_vector.SparseVector: `self.positives = 0`
+    line 4       privacy.sparse_vector.SparseVector: `positives: int = 0`
     line 5       agent.program: `for t in range(first, rounds + 1):`
     line 6       `drawn = self.draw()`
     line 7       `shared = linear + self.scaled(drawn)[0] if self._shared_noise else linear`
     line 8       `candidate = yield from self.minimiser(shared)`
     line 9       `query = yield from self.improvement(candidate.theta)`
-    line 9       privacy.sparse_vector.SparseVector: `query + laplace(self._rng, self._query_scale) >= self._bar`
+    line 9       privacy.sparse_vector.SparseVector: `query + laplace(self.rng, self.query_scale) >= self._bar`
     line 10      privacy.sparse_vector.SparseVector: `self.positives += above`
     line 10      `if self._test.exhausted or self._muted:`
     line 11      `b1, b2 = self.scaled(drawn)`

@@ -86,7 +86,7 @@ def account(charges: Iterable[Charge], delta: float) -> Account:
 
 def claimed(charges: Iterable[Charge], delta: float) -> float | None:
     """The papers' price alone, without the work of a proof: for calibrations that ask for nothing else."""
-    return _claimed([(_claim(use), count) for use, count in _after_all(_NOTHING, charges).uses], delta)
+    return _claimed([(claim_of(use), count) for use, count in _after_all(_NOTHING, charges).uses], delta)
 
 
 def network(accounts: Iterable[Account]) -> Account:
@@ -179,9 +179,9 @@ def _after(state: _Spending, charge: Charge) -> _Spending:
 def _account(uses: tuple[tuple[Use, int], ...], delta: float) -> Account:
     if not uses:
         return Account(0.0, 0.0, "nothing was released")
-    total = sum((count * _curve(use) for use, count in uses), start=0.0 * ORDERS)
+    total = sum((count * curve_of(use) for use, count in uses), start=0.0 * ORDERS)
     theorems = dict.fromkeys(mechanism(use[0], dict(use[1])).theorem for use, _ in uses)
-    prices = [(_claim(use), count) for use, count in uses]
+    prices = [(claim_of(use), count) for use, count in uses]
     label = sum(count * claim.label for claim, count in prices if claim is not None)
     return Account(
         claimed_epsilon=_claimed(prices, delta),
@@ -204,14 +204,16 @@ def _claimed(prices: list[tuple[Claim | None, int]], delta: float) -> float | No
 
 
 @lru_cache(maxsize=1 << 12)
-def _curve(use: Use) -> Curve:
+def curve_of(use: Use) -> Curve:
+    """What one use costs by proof, over `ORDERS`."""
     numbers = dict(use[1])
     curve = mechanism(use[0], numbers).curve(ORDERS, numbers)
     curve.setflags(write=False)
     return curve
 
 
-def _claim(use: Use) -> Claim | None:
+def claim_of(use: Use) -> Claim | None:
+    """What one use costs by its own paper."""
     numbers = dict(use[1])
     return mechanism(use[0], numbers).claim(numbers)
 

@@ -164,41 +164,33 @@ def objective_rounds(
 
     The Gaussian variant is priced by `curves.objective` at w σ_t; no paper claims anything for it.
     """
-    return [_objective_round(r, mechanism, noise, scale, tolerance, output_share) for r in rounds]
+    plans = []
+    for r in rounds:
+        beta = default_tolerance(r.problem) if tolerance is None else tolerance
+        amount = scale / r.growth
+        # How far n moves when a row is replaced, in units of its own scale: d of the Gaussian, αΔ of the gamma type.
+        ratio = r.problem.gradient_shift / (r.noise_weight * amount)
+        output_sigma = 2.0 * beta / (r.problem.curvature * ratio * math.sqrt(output_share / (1.0 - output_share)))
+        numbers = problem_parameters(r.problem) | {"tolerance": beta, "output_sigma": output_sigma}
+        if noise == "gamma":
+            charge = Charge.of(mechanism, numbers | {"rate": 1.0 / amount, "noise_weight": r.noise_weight})
+        else:
+            charge = Charge.of("perturbed-minimiser", numbers | {"sigma": r.noise_weight * amount})
+        shown = 1.0 / amount if noise == "gamma" else amount
+        plans.append(RoundPlan(scale=shown, tolerance=beta, output_sigma=output_sigma, charge=charge))
+    return plans
 
 
 def primal_rounds(
     rounds: Sequence[DataRound], noise: Noise, scale: float, tolerance: float | None = None
 ) -> list[RoundPlan]:
     """Noise on the minimiser at a given scale, 1/α or σ of the first round; it covers the tolerance as well."""
-    return [_primal_round(r, noise, scale, tolerance) for r in rounds]
-
-
-def _objective_round(
-    r: DataRound, mechanism: GammaMechanism, noise: Noise, scale: float, tolerance: float | None, output_share: float
-) -> RoundPlan:
-    problem = r.problem
-    beta = default_tolerance(problem) if tolerance is None else tolerance
-    amount = scale / r.growth
-    # How far n moves when a row is replaced, in units of its own scale: d of the Gaussian, αΔ of the gamma type.
-    ratio = problem.gradient_shift / (r.noise_weight * amount)
-    output_sigma = 2.0 * beta / (problem.curvature * ratio * math.sqrt(output_share / (1.0 - output_share)))
-    numbers = problem_parameters(problem) | {"tolerance": beta, "output_sigma": output_sigma}
-    if noise == "gamma":
-        numbers |= {"rate": 1.0 / amount, "noise_weight": r.noise_weight}
-        charge = Charge.of(mechanism, numbers)
-    else:
-        charge = Charge.of("perturbed-minimiser", numbers | {"sigma": r.noise_weight * amount})
-    shown = 1.0 / amount if noise == "gamma" else amount
-    return RoundPlan(scale=shown, tolerance=beta, output_sigma=output_sigma, charge=charge)
-
-
-def _primal_round(r: DataRound, noise: Noise, scale: float, tolerance: float | None) -> RoundPlan:
-    beta = default_tolerance(r.problem) if tolerance is None else tolerance
-    amount = scale / r.growth
-    numbers = problem_parameters(r.problem) | {"tolerance": beta}
-    if noise == "gamma":
-        charge = Charge.of("primal-gamma", numbers | {"rate": 1.0 / amount})
-        return RoundPlan(scale=1.0 / amount, tolerance=beta, output_sigma=0.0, charge=charge)
-    charge = Charge.of("primal-gaussian", numbers | {"sigma": amount})
-    return RoundPlan(scale=amount, tolerance=beta, output_sigma=0.0, charge=charge)
+    plans = []
+    for r in rounds:
+        beta = default_tolerance(r.problem) if tolerance is None else tolerance
+        amount = scale / r.growth
+        shown = 1.0 / amount if noise == "gamma" else amount
+        numbers = problem_parameters(r.problem) | {"tolerance": beta, "rate" if noise == "gamma" else "sigma": shown}
+        charge = Charge.of(f"primal-{noise}", numbers)
+        plans.append(RoundPlan(scale=shown, tolerance=beta, output_sigma=0.0, charge=charge))
+    return plans

@@ -21,8 +21,8 @@ from simnet.errors import BudgetError
 from simnet.privacy import curves
 from simnet.privacy.budget import BARE_TOLERANCE, Facts, NoisePlan
 from simnet.privacy.curves import ORDERS, Curve
-from simnet.privacy.ledger import BARE, Charge, account
-from simnet.privacy.mechanisms import mechanism, problem_parameters
+from simnet.privacy.ledger import BARE, Charge, account, curve_of
+from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SvtPlan
 
@@ -165,7 +165,7 @@ class Target:
         test_charge: Charge | None = None,
     ) -> PerturbationPlan:
         """Noise for so many objective perturbations and releases, beside a test whose price is fixed."""
-        asked = np.zeros_like(ORDERS) if test_charge is None else _curve(test_charge)
+        asked = np.zeros_like(ORDERS) if test_charge is None else test_charge.times * curve_of(test_charge.use)
         constant, slope = self._objective(self.problem.kappa)
         with np.errstate(invalid="ignore"):
             room = (curves.allowance(self.epsilon, self.delta) - asked - objectives * constant) / (
@@ -220,8 +220,3 @@ class Target:
             f"costs ε = {curvature:.3g}{beside} before any noise is counted; "
             f"{max(most, 0)} such rounds would fit, or about {rows} rows, or a larger eta or regulariser"
         )
-
-
-def _curve(charge: Charge) -> Curve:
-    numbers = dict(charge.parameters)
-    return charge.times * mechanism(charge.mechanism, numbers).curve(ORDERS, numbers)

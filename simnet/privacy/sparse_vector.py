@@ -17,6 +17,7 @@ from simnet.privacy.noise import laplace
 from simnet.privacy.problem import LocalProblem
 
 
+@dataclass(eq=False)
 class SparseVector:
     """A test that says at most `cap` times "above".
 
@@ -25,36 +26,29 @@ class SparseVector:
     a further positive would be one more than the theorem pays for.
     """
 
-    def __init__(
-        self,
-        cap: int,
-        threshold: float,
-        threshold_scale: float,
-        query_scale: float,
-        redraw: bool,
-        rng: np.random.Generator,
-    ) -> None:
-        self._cap = cap
-        self._threshold = threshold
-        self._threshold_scale = threshold_scale
-        self._query_scale = query_scale
-        self._redraw = redraw
-        self._rng = rng
-        self._bar = threshold + laplace(rng, threshold_scale)
-        self.positives = 0
+    cap: int
+    threshold: float
+    threshold_scale: float
+    query_scale: float
+    redraw: bool
+    rng: np.random.Generator
+    positives: int = 0
+
+    def __post_init__(self) -> None:
+        self._bar = self.threshold + laplace(self.rng, self.threshold_scale)
 
     @property
     def exhausted(self) -> bool:
         """True when all positive answers have been given."""
-        return self.positives >= self._cap
+        return self.positives >= self.cap
 
     def test(self, query: float) -> bool:
         """Is the query, noise added, at or above the noisy threshold? Always False once exhausted."""
         if self.exhausted:
             return False
-        if self._redraw:
-            self._bar = self._threshold + laplace(self._rng, self._threshold_scale)
-        above = query + laplace(self._rng, self._query_scale) >= self._bar
+        if self.redraw:
+            self._bar = self.threshold + laplace(self.rng, self.threshold_scale)
+        above = query + laplace(self.rng, self.query_scale) >= self._bar
         self.positives += above
         return above
 

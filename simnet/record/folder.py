@@ -137,15 +137,20 @@ def slug(name: str) -> str:
     return re.sub(r"[\W_]+", "-", plain)[:60].strip("-") or "unnamed"
 
 
-def load_summary(folder: Path) -> dict[str, Any]:
-    """summary.json of a run folder."""
-    path = Path(folder) / "summary.json"
+def load_json(path: Path) -> Any:
+    """What a file of a run folder holds; LogError if it cannot be read."""
     try:
-        summary = json.loads(path.read_bytes())
+        return json.loads(path.read_bytes())
     except OSError as error:
         raise LogError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise LogError(f"{path} is not JSON") from None
+
+
+def load_summary(folder: Path) -> dict[str, Any]:
+    """summary.json of a run folder."""
+    path = Path(folder) / "summary.json"
+    summary = load_json(path)
     if not isinstance(summary, dict):
         raise LogError(f"{path} is not a summary: it should hold one JSON object")
     return summary

@@ -7,7 +7,6 @@ the page plays back. The log is checked on the way: schema, order, seals, and th
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections import Counter
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from simnet.errors import LogError, SimnetError
 from simnet.privacy.mechanisms import mechanism
 from simnet.record import events
 from simnet.record.events import FATES
-from simnet.record.folder import load_summary
+from simnet.record.folder import load_json, load_summary
 from simnet.record.laws import Laws
 from simnet.record.log import find_log, read
 from simnet.record.metrics import Metrics, PrivacyMeter, Row
@@ -76,6 +75,8 @@ def read_run(path: Path) -> RunFacts:
             raise LogError(f"{log}: event {seq}, {event.kind}: no figures can be computed from it ({error})") from None
     assert metrics.start is not None  # `read` checked that there is a first line,
     assert metrics.end is not None  # and a last one
+    environment = log.with_name("environment.json")
+    stored = load_json(environment) if environment.exists() else None
     return RunFacts(
         start=metrics.start,
         summary=_summary(path, log, metrics, metrics.end.digest),
@@ -86,7 +87,7 @@ def read_run(path: Path) -> RunFacts:
         flow=flow,
         charges=charges,
         playback=playback,
-        environment=_environment(log.with_name("environment.json")),
+        environment=stored if isinstance(stored, dict) else None,
     )
 
 
@@ -103,18 +104,6 @@ def _summary(path: Path, log: Path, metrics: Metrics, digest: str) -> dict[str, 
     return summary
 
 
-def _environment(path: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise LogError(f"{path}: {error.strerror}") from None
-    except ValueError:
-        raise LogError(f"{path} is not JSON") from None
-    return found if isinstance(found, dict) else None
-
-
 class LinkCounts:
     """A subscriber that counts messages, their fates and bytes by link."""
 
@@ -123,18 +112,15 @@ class LinkCounts:
 
     def __call__(self, _seq: int, _t: float, event: events.Event) -> None:
         if isinstance(event, events.OfMessage):
-            self._count(event)
+            row = self._rows[min(event.agent, event.peer), max(event.agent, event.peer)]
+            if name := _COUNTED.get(type(event)):
+                row[name] += 1
+            if isinstance(event, (events.MessageSent, events.MessageRetransmitted)):
+                row["wire_bytes"] += event.wire_bytes
         elif isinstance(event, events.RunStarted):
             self._rows = {
                 (a, b): {"a": a, "b": b} | dict.fromkeys((*_COUNTED.values(), "wire_bytes"), 0) for a, b in event.edges
             }
-
-    def _count(self, event: events.OfMessage) -> None:
-        row = self._rows[min(event.agent, event.peer), max(event.agent, event.peer)]
-        if name := _COUNTED.get(type(event)):
-            row[name] += 1
-        if isinstance(event, (events.MessageSent, events.MessageRetransmitted)):
-            row["wire_bytes"] += event.wire_bytes
 
     @property
     def rows(self) -> list[Row]:

@@ -98,7 +98,7 @@ def test_a_restored_agent_goes_on_bit_by_bit_as_if_nothing_had_happened(method, 
 def test_the_threshold_of_a_test_is_the_one_that_was_drawn_and_not_drawn_again():
     world = build(live_world(algorithm={"name": "ipp-admm", "eta": 0.05, "max_releases": 4}))
     company = Company(world)
-    bar, drawn = company.peers[0]._test._bar, company.peers[0]._test._rng.bit_generator.state
+    bar, drawn = company.peers[0]._test._bar, company.peers[0]._test.rng.bit_generator.state
     company.play(1)
     saved = checkpoint.save(company.objects(0), company.fixed(0))
     fresh = Company(world)
@@ -107,8 +107,8 @@ def test_the_threshold_of_a_test_is_the_one_that_was_drawn_and_not_drawn_again()
     checkpoint.restore(saved, fresh.objects(0), fresh.fixed(0))
 
     assert fresh.peers[0]._test._bar == bar
-    assert str(fresh.peers[0]._test._rng.bit_generator.state) != str(drawn)
-    assert fresh.peers[0]._test._rng.laplace() == company.peers[0]._test._rng.laplace()
+    assert str(fresh.peers[0]._test.rng.bit_generator.state) != str(drawn)
+    assert fresh.peers[0]._test.rng.laplace() == company.peers[0]._test.rng.laplace()
 
 
 def test_a_checkpoint_does_not_hold_the_data():

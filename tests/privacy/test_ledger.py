@@ -166,10 +166,10 @@ def test_agents_with_equal_charges_are_priced_once() -> None:
 
 
 def test_equal_charges_share_their_curve_and_nobody_can_change_it() -> None:
-    from simnet.privacy.ledger import _curve
+    from simnet.privacy.ledger import curve_of
 
-    curve = _curve(gradient(1.0).use)
-    assert curve is _curve(gradient(1.0).use)
+    curve = curve_of(gradient(1.0).use)
+    assert curve is curve_of(gradient(1.0).use)
     with pytest.raises(ValueError, match="read-only"):
         curve[0] = 0.0
     assert np.all(np.diff(curve) > 0)
