@@ -128,17 +128,13 @@ def _refuted(scores: Vector) -> bool:
     return distance > 1.5 / math.sqrt(len(scores))
 
 
-@dataclass(frozen=True)
-class _Event:
-    column: int
-    threshold: float
-    above: bool
-    first: bool
+_Chosen = tuple[int, float, bool, bool]
+"""An event: the column, threshold, above and first of a `Bound`."""
 
 
-def _choose(first: Table, second: Table, delta: float, error: float) -> _Event:
+def _choose(first: Table, second: Table, delta: float, error: float) -> _Chosen:
     """The event whose bound would be best if the runs at hand were to judge it."""
-    best, chosen = -math.inf, _Event(0, 0.0, above=True, first=True)
+    best, chosen = -math.inf, (0, 0.0, True, True)
     for column in range(first.shape[1]):
         cuts = _cuts(first[:, column], second[:, column])
         tops = [len(side) - np.searchsorted(np.sort(side[:, column]), cuts, side="right") for side in (first, second)]
@@ -150,20 +146,18 @@ def _choose(first: Table, second: Table, delta: float, error: float) -> _Event:
                 bounds = _log_ratio(likely, sizes[0], unlikely, sizes[1], delta, error)
                 place = int(np.argmax(bounds))
                 if bounds[place] > best:
-                    best, chosen = float(bounds[place]), _Event(column, float(cuts[place]), above, forward)
+                    best, chosen = float(bounds[place]), (column, float(cuts[place]), above, forward)
     return chosen
 
 
-def _judge(event: _Event, first: Table, second: Table, delta: float, error: float) -> Bound:
-    happened = [
-        int(np.count_nonzero((side[:, event.column] > event.threshold) == event.above)) for side in (first, second)
-    ]
+def _judge(chosen: _Chosen, first: Table, second: Table, delta: float, error: float) -> Bound:
+    column, threshold, above, forward = chosen
+    happened = [int(np.count_nonzero((side[:, column] > threshold) == above)) for side in (first, second)]
     sizes = (len(first), len(second))
-    if not event.first:
+    if not forward:
         happened, sizes = happened[::-1], sizes[::-1]
     bound = _log_ratio(np.array([happened[0]]), sizes[0], np.array([happened[1]]), sizes[1], delta, error)
-    epsilon = max(0.0, float(bound[0]))
-    return Bound(epsilon, event.column, event.threshold, event.above, event.first, happened[0], happened[1], sizes)
+    return Bound(max(0.0, float(bound[0])), *chosen, happened[0], happened[1], sizes)
 
 
 def _cuts(first: Vector, second: Vector) -> Vector:

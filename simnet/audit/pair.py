@@ -140,18 +140,12 @@ class Pair:
 
 
 def pair(scenario: Scenario, plan: Audit) -> Pair:
-    """Build both worlds."""
+    """Build both worlds; a plan that makes no sense for them is refused."""
     world = build(scenario)
-    first, second = neighbours(world, plan)
-    return Pair(plan, (first, second), (row_paths(first, plan), row_paths(second, plan)), world.learning.public)
-
-
-def neighbours(world: World, plan: Audit) -> tuple[World, World]:
-    """Both worlds; a plan that makes no sense for them is refused."""
     _check_places(world, plan)
     _check_evidence(world, plan)
-    rows = _rows(world, plan)
-    return _with_row(world, plan, *rows[0]), _with_row(world, plan, *rows[1])
+    first, second = (_with_row(world, plan, *row) for row in _rows(world, plan))
+    return Pair(plan, (first, second), (row_paths(first, plan), row_paths(second, plan)), world.learning.public)
 
 
 def _check_evidence(world: World, plan: Audit) -> None:

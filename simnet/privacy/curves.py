@@ -109,26 +109,6 @@ def output(orders: Curve, tolerance: float, curvature: float, sigma: float) -> C
     return gaussian(orders, 2.0 * tolerance / curvature, sigma)
 
 
-def gaussian_output(orders: Curve, shift: float, sigma: float) -> Curve:
-    """Noise N(0, σ² I) on a minimiser that moves by at most `shift`: a shift²/(2σ²) (PVP with Gaussian noise, PDML).
-
-    Minimisers of two μ-strongly convex objectives whose gradients differ by at most 2CL/m are at most (2CL/m)/μ apart,
-    points certified to β at most 2β/μ farther. PDML's noise decays, σ_t² = V²ρ^(t−1), so that its T models cost
-    (aΔ²/2V²) Σ_t ρ^−(t−1), which grows geometrically; its loss made unbiased under flipped labels has the slope
-    L(e^ε+1)/(e^ε−1).
-    """
-    return gaussian(orders, shift, sigma)
-
-
-def noisy_gradient(orders: Curve, rows: float, bound: float, sigma: float) -> Curve:
-    """Noise N(0, σ² I) on the mean of n gradients of norm at most c (DP-ADMM).
-
-    Replacing a row moves the mean by at most 2c/n; the paper's c/n is for removing one. The gradient may be taken at
-    any point that was chosen from what was published before.
-    """
-    return gaussian(orders, 2.0 * bound / rows, sigma)
-
-
 def gamma_objective(orders: Curve, rate: float, shift: float, kappa: float) -> Curve:
     """Objective perturbation by a vector of density ∝ exp(−α|n|): pure, with ε = αΔ + log(1+κ).
 
@@ -137,21 +117,6 @@ def gamma_objective(orders: Curve, rate: float, shift: float, kappa: float) -> C
     objective as w n·θ, then Δ = 2CL/(m w): w = 2ηV for DVP and M-ADMM, w = 1 for R-ADMM.
     """
     return pure(orders, rate * shift + float(np.log1p(kappa)))
-
-
-def gamma_output(orders: Curve, rate: float, shift: float) -> Curve:
-    """A vector of density ∝ exp(−α|n|) on a point that moves by at most `shift`: pure with ε = α·shift (PVP)."""
-    return pure(orders, rate * shift)
-
-
-def sparse_vector(orders: Curve, epsilon1: float, epsilon2: float) -> Curve:
-    """The sparse vector technique with its threshold drawn once: pure with ε1 + ε2 (Lyu, Su, Li 2017).
-
-    Releases happen between its answers; that the curves still add is concurrent composition (Lyu 2022; Vadhan and Zhang
-    2023). It needs every query to be a function of the data and of what was published before; the exact perturbed
-    minimisers that were charged count as published, so a solver may start from where a charged solve ended.
-    """
-    return pure(orders, epsilon1 + epsilon2)
 
 
 def redrawn_tests(orders: Curve, sensitivity: float, threshold_scale: float, query_scale: float, tests: int) -> Curve:

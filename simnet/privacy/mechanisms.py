@@ -79,6 +79,12 @@ def _perturbed_minimiser(orders: Curve, p: Parameters) -> Curve:
 
 
 def _sparse_vector(orders: Curve, p: Parameters) -> Curve:
+    """The sparse vector technique with its threshold drawn once: pure with ε1 + ε2 (Lyu, Su, Li 2017).
+
+    Releases happen between its answers; that the curves still add is concurrent composition (Lyu 2022; Vadhan and Zhang
+    2023). It needs every query to be a function of the data and of what was published before; the exact perturbed
+    minimisers that were charged count as published, so a solver may start from where a charged solve ended.
+    """
     shift = _problem(p).query_shift(p["clip"], p["tolerance"], model_is_released=bool(p["shared_noise"]))
     if p["regularised"]:
         # The regulariser of the tested model is part of the query, and nothing bounds it.
@@ -88,7 +94,7 @@ def _sparse_vector(orders: Curve, p: Parameters) -> Curve:
     if p["threshold_scale"] == 0.0 or p["query_scale"] == 0.0:
         return _infinite(orders, p)
     epsilon2 = 2.0 * p["cap"] * shift / p["query_scale"]
-    return curves.sparse_vector(orders, shift / p["threshold_scale"], epsilon2)
+    return curves.pure(orders, shift / p["threshold_scale"] + epsilon2)
 
 
 def _gamma_objective(orders: Curve, p: Parameters) -> Curve:
@@ -100,15 +106,28 @@ def _gamma_objective(orders: Curve, p: Parameters) -> Curve:
 
 
 def _primal_gamma(orders: Curve, p: Parameters) -> Curve:
-    return curves.gamma_output(orders, p["rate"], _problem(p).minimiser_shift(p["tolerance"]))
+    """A vector of density ∝ exp(−α|n|) on a minimiser that moves by at most `shift`: pure with ε = α·shift (PVP)."""
+    return curves.pure(orders, p["rate"] * _problem(p).minimiser_shift(p["tolerance"]))
 
 
 def _primal_gaussian(orders: Curve, p: Parameters) -> Curve:
-    return curves.gaussian_output(orders, _problem(p).minimiser_shift(p["tolerance"]), p["sigma"])
+    """Noise N(0, σ² I) on a minimiser that moves by at most `shift`: a shift²/(2σ²) (PVP with Gaussian noise, PDML).
+
+    Minimisers of two μ-strongly convex objectives whose gradients differ by at most 2CL/m are at most (2CL/m)/μ apart,
+    points certified to β at most 2β/μ farther. PDML's noise decays, σ_t² = V²ρ^(t−1), so that its T models cost
+    (aΔ²/2V²) Σ_t ρ^−(t−1), which grows geometrically; its loss made unbiased under flipped labels has the slope
+    L(e^ε+1)/(e^ε−1).
+    """
+    return curves.gaussian(orders, _problem(p).minimiser_shift(p["tolerance"]), p["sigma"])
 
 
 def _noisy_gradient(orders: Curve, p: Parameters) -> Curve:
-    return curves.noisy_gradient(orders, p["rows"], p["gradient_bound"], p["sigma"])
+    """Noise N(0, σ² I) on the mean of n gradients of norm at most c (DP-ADMM).
+
+    Replacing a row moves the mean by at most 2c/n; the paper's c/n is for removing one. The gradient may be taken at
+    any point that was chosen from what was published before.
+    """
+    return curves.gaussian(orders, 2.0 * p["gradient_bound"] / p["rows"], p["sigma"])
 
 
 def _infinite(orders: Curve, _: Parameters) -> Curve:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
+from simnet.network.frame import Frame
 from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
 
 Carries = Literal["value", "notice", "ack", "request", "reply"]
@@ -31,22 +32,11 @@ COUNTS = (
 _OTHERS = ("releases", "staleness_sum", "values_used")
 
 
-class _Frame(Protocol):
-    """What the record tells of a frame."""
-
-    @property
-    def sender(self) -> int: ...
-    @property
-    def round(self) -> int: ...
-    @property
-    def payload(self) -> bytes: ...
-
-
 class _Message(Protocol):
     """What the record tells of a frame on its way to one receiver."""
 
     @property
-    def frame(self) -> _Frame: ...
+    def frame(self) -> Frame: ...
     @property
     def peer(self) -> int: ...
     @property

@@ -89,9 +89,8 @@ class _Run:
         self.flying: dict[int, tuple[int, int, int, bool, float]] = {}
         self.last_message = self.last_evaluation = 0
         self.down: Counter[int] = Counter()
-        self.thinning = Thinning.of(start.scenario)
-        sample = None if self.thinning is None else self.thinning.sample
-        self.told = {number: agent for number, agent in self.agents.items() if sample is None or sample[number]}
+        thinning = self.thinning = Thinning.of(start.scenario)
+        self.told = {a: agent for a, agent in self.agents.items() if thinning is None or thinning.samples(a)}
         """The agents of which the log holds what they did."""
         settings = flat(start.scenario)
         self.aligned = settings.get("network.pacing.kind") in aligned

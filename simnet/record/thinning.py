@@ -8,6 +8,7 @@ of the seed and their number, never by a stream of the run. A message is kept wi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -44,30 +45,22 @@ class Log(Section):
         if self.kinds is None and self.sample is None:
             return None
         kept = _ALWAYS.union(*(FAMILIES[word] for word in (FAMILIES if self.kinds is None else self.kinds)))
-        return Thinning(kept, None if self.sample is None else Sample(seed, self.sample))
+        return Thinning(kept, self.sample, seed)
 
 
-class Sample(dict[int, bool]):
-    """Whether an agent is one of those whose events are kept."""
-
-    def __init__(self, seed: int, share: float) -> None:
-        self.seed, self.share = seed, share
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __missing__(self, agent: int) -> bool:
-        drawn = int.from_bytes(sha256(f"log/{self.seed}/{agent}".encode()).digest()[:8], "big") / 2**64
-        self[agent] = chosen = drawn < self.share
-        return chosen
+@lru_cache(maxsize=1 << 20)
+def _drawn(seed: int, agent: int) -> float:
+    """A number in [0, 1) for an agent: its events are kept if it is below the share."""
+    return int.from_bytes(sha256(f"log/{seed}/{agent}".encode()).digest()[:8], "big") / 2**64
 
 
 @dataclass(frozen=True)
 class Thinning:
-    """Which events a log holds; `sample` is None if it is those of all agents."""
+    """Which events a log holds; `share` is None if it is those of all agents."""
 
     kinds: frozenset[type[events.Event]]
-    sample: Sample | None
+    share: float | None
+    seed: int
 
     @classmethod
     def of(cls, scenario: dict[str, Any]) -> Thinning | None:
@@ -81,14 +74,17 @@ class Thinning:
         """Whether the log holds an event."""
         if type(event) not in self.kinds:
             return False
-        if self.sample is None or getattr(event, "agent", None) is None:
-            return True
-        return self.sample[events.sender(event)]
+        return getattr(event, "agent", None) is None or self.samples(events.sender(event))
+
+    def samples(self, agent: int) -> bool:
+        """Whether the log holds the events of an agent."""
+        return self.share is None or _drawn(self.seed, agent) < self.share
 
     def __str__(self) -> str:
         missing = sorted(word for word, kinds in FAMILIES.items() if not kinds <= self.kinds)
         parts = [f"no {' and no '.join(missing)} events"] if missing else []
-        parts += [f"the events of about {100 * self.sample.share:g} % of the agents only"] if self.sample else []
+        if self.share is not None:
+            parts.append(f"the events of about {100 * self.share:g} % of the agents only")
         return "the log is thinned: it holds " + ", and ".join(parts)
 
 

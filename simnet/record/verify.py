@@ -67,7 +67,7 @@ def verify(path: Path, aligned: Collection[str]) -> Report:
     except BudgetError as error:
         return Report(count, digest, (f"event {count}, privacy.spent: {error}",))
     findings += laws.finish()
-    holds_charges = thinning is None or (PrivacySpent in thinning.kinds and thinning.sample is None)
+    holds_charges = thinning is None or (PrivacySpent in thinning.kinds and thinning.share is None)
     spent = meter.network() if meter is not None and holds_charges else None
     if Path(path).is_dir():
         findings += _summary_findings(Path(path), digest, spent)

@@ -13,6 +13,7 @@ from scipy import integrate, stats
 from simnet.errors import BudgetError
 from simnet.privacy import curves
 from simnet.privacy.curves import ORDERS
+from simnet.privacy.mechanisms import MECHANISMS
 from tests.privacy import pld
 
 
@@ -118,21 +119,22 @@ def test_the_laplace_mechanism_and_objective_perturbation_by_gamma_noise_stay_be
     for a in (1.5, 4.0):
         density = 0.5 * rate * np.exp(-rate * np.abs(n) + (a - 1) * plain)
         truth = math.log(integrate.trapezoid(density, n)) / (a - 1)
-        assert truth <= curves.gamma_output(np.array([a]), rate, shift)[0] + 1e-6
+        assert truth <= curves.pure(np.array([a]), rate * shift)[0] + 1e-6
 
 
 def test_a_noisy_mean_gradient_costs_what_its_two_densities_say() -> None:
     """Four slopes in one dimension, one of them replaced by its opposite: numerical integration, and a PLD."""
     slopes, sigma = np.array([1.0, -0.3, 0.8, 0.1]), 0.9
+    price, numbers = MECHANISMS["noisy-gradient"].curve, {"rows": 4.0, "gradient_bound": 1.0, "sigma": sigma}
     other = slopes.copy()
     other[0] = -1.0
     x = np.linspace(-15.0, 15.0, 3001)
     for a in (1.5, 4.0, 9.0):
         log = a * stats.norm.logpdf(x, slopes.mean(), sigma) + (1 - a) * stats.norm.logpdf(x, other.mean(), sigma)
         truth = math.log(integrate.trapezoid(np.exp(log), x)) / (a - 1)
-        assert curves.noisy_gradient(np.array([a]), 4, 1.0, sigma)[0] == pytest.approx(truth, rel=1e-6)
+        assert price(np.array([a]), numbers)[0] == pytest.approx(truth, rel=1e-6)
     exact = pld.gaussian_epsilon(2.0 / 4, sigma, 10, 1e-5)
-    ours = curves.epsilon(10 * curves.noisy_gradient(ORDERS, 4, 1.0, sigma), 1e-5)
+    ours = curves.epsilon(10 * price(ORDERS, numbers), 1e-5)
     assert exact <= ours <= 1.1 * exact
 
 
@@ -144,7 +146,7 @@ def test_a_noisy_minimiser_costs_what_its_two_densities_say() -> None:
     for a in (1.5, 4.0, 9.0):
         log = a * stats.norm.logpdf(x, place, sigma) + (1 - a) * stats.norm.logpdf(x, -place, sigma)
         truth = math.log(integrate.trapezoid(np.exp(log), x)) / (a - 1)
-        assert curves.gaussian_output(np.array([a]), 2.0 * place, sigma)[0] == pytest.approx(truth, rel=1e-6)
+        assert curves.gaussian(np.array([a]), 2.0 * place, sigma)[0] == pytest.approx(truth, rel=1e-6)
 
 
 def test_laplace_compositions_agree_with_privacy_loss_distributions() -> None:
