@@ -61,21 +61,12 @@ def _trade_off(axes: Any, first: Vector, second: Vector, result: AuditResult) ->
     delta = result.scenario.privacy.delta
     if math.isfinite(result.promise.epsilon):
         allowed = region(grid, result.promise.epsilon, delta)
-        axes.fill_between(
-            grid,
-            1.0 - region(1.0 - grid, result.promise.epsilon, delta),
-            allowed,
-            color=_PROMISE,
-            alpha=0.10,
-            linewidth=0.0,
-        )
-        axes.plot(
-            grid, allowed, color=_PROMISE, linewidth=1.2, label=f"the promise allows (ε = {result.promise.epsilon:.3g})"
-        )
+        lowest, told = 1.0 - region(1.0 - grid, result.promise.epsilon, delta), f"{result.promise.epsilon:.3g}"
+        axes.fill_between(grid, lowest, allowed, color=_PROMISE, alpha=0.10, linewidth=0.0)
+        axes.plot(grid, allowed, color=_PROMISE, linewidth=1.2, label=f"the promise allows (ε = {told})")
     proved = region(grid, result.bound.epsilon, delta)
-    axes.plot(
-        grid, proved, color=_FOUND, linewidth=1.2, linestyle="--", label=f"lower bound (ε = {result.bound.epsilon:.3g})"
-    )
+    found = f"lower bound (ε = {result.bound.epsilon:.3g})"
+    axes.plot(grid, proved, color=_FOUND, linewidth=1.2, linestyle="--", label=found)
     axes.plot([0.0, 1.0], [0.0, 1.0], color="#999999", linewidth=0.8, label="a guess")
     axes.set_xlabel("false positives: says the first, was the second")
     axes.set_ylabel("true positives: says the first, was the first")

@@ -3,12 +3,7 @@
 The first world holds the canary's first row, the second world its second one, in place of one of the victim's own rows.
 Everything else is the same: data, graph, network, and every random stream but those of the privacy noise.
 
-`label-flip`    the victim's own row, and the same row with the other label. With the logistic loss the gradient then
-                moves by |x|/m, wherever the model is.
-`worst-case`    (e1, +1) and (e1, −1): opposite gradients. With the smoothed hinge the gradient moves by 2/m, all that a
-                row can do, as long as the model is near 0; with the logistic loss by 1/m.
-`adversarial`   (±c e1 + s e2, +1), while a neighbour drives the model to −`drive` e2, where the loss of both rows is
-                nearly linear: the gradient moves by almost 2c/m with any loss.
+docs/audit.md says what the two rows of each canary do to the gradient.
 
 Mostly the row is where it belongs: there is one path to whoever computes with it. The leaves of a trusted hub upload
 their rows: there is one path too, but whoever hears the upload knows everything. PDML's users flip labels: there are

@@ -101,12 +101,6 @@ def network(accounts: Iterable[Account]) -> Account:
     )
 
 
-def network_of(ledgers: Iterable[Ledger]) -> Account:
-    """The guarantee of a network whose agents have these ledgers, all at one δ."""
-    # Agents that made the same charges share a state: thousands are told apart without looking at a number.
-    return network(ledger.account() for ledger in {ledger.state: ledger for ledger in ledgers}.values())
-
-
 class Ledger:
     """One agent's spending at δ against a budget in ε, which a proof has to keep.
 

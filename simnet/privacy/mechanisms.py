@@ -49,13 +49,7 @@ def mechanism(name: str, parameters: Parameters) -> Mechanism:
 
 def problem_parameters(problem: LocalProblem) -> dict[str, float]:
     """The numbers of a local problem under the names that mechanisms use."""
-    return {
-        "rows": float(problem.rows),
-        "curvature": problem.curvature,
-        "lipschitz": problem.lipschitz,
-        "smoothness": problem.smoothness,
-        "weight": problem.weight,
-    }
+    return {name: float(getattr(problem, name)) for name in sorted(_PROBLEM)}
 
 
 def _problem(p: Parameters) -> LocalProblem:
@@ -187,23 +181,14 @@ MECHANISMS: dict[str, Mechanism] = {
     ),
     # Primal variable perturbation, and its Gaussian variant.
     "primal-gamma": Mechanism(
-        "gamma-type noise on the minimiser",
-        _PROBLEM | {"rate", "tolerance"},
-        _primal_gamma,
-        claims.primal_gamma,
+        "gamma-type noise on the minimiser", _PROBLEM | {"rate", "tolerance"}, _primal_gamma, claims.primal_gamma
     ),
     "primal-gaussian": Mechanism(
-        "Gaussian noise on the minimiser",
-        _PROBLEM | {"sigma", "tolerance"},
-        _primal_gaussian,
-        claims.unpriced,
+        "Gaussian noise on the minimiser", _PROBLEM | {"sigma", "tolerance"}, _primal_gaussian, claims.unpriced
     ),
     # PDML: the report of phase 1, and each model of phase 2.
     "reported-label": Mechanism(
-        "randomised response, for labels against everybody",
-        frozenset({"label_epsilon"}),
-        _free,
-        claims.reported_label,
+        "randomised response, for labels against everybody", frozenset({"label_epsilon"}), _free, claims.reported_label
     ),
     "reported-primal": Mechanism(
         "Gaussian noise on the minimiser, for rows against all who do not see the reports",

@@ -35,12 +35,9 @@ _OTHERS = ("releases", "staleness_sum", "values_used")
 class _Message(Protocol):
     """What the record tells of a frame on its way to one receiver."""
 
-    @property
-    def frame(self) -> Frame: ...
-    @property
-    def peer(self) -> int: ...
-    @property
-    def number(self) -> int: ...
+    frame: Frame
+    peer: int
+    number: int
 
 
 class Bus:

@@ -17,27 +17,16 @@ import msgspec
 import numpy as np
 
 from simnet.errors import LogError
-from simnet.record.events import (
-    COMMON,
-    Event,
-    MessageDelivered,
-    MessageLost,
-    MessageOverflowed,
-    MessageUnreachable,
-    ReleaseMade,
-    RunFinished,
-    RunStarted,
-    sender,
-)
+from simnet.record import events
 from simnet.record.formats import flat
 from simnet.record.lines import canonical_vector, unpack
 from simnet.record.log import Recorded, read
 
-_FATES: dict[type[Event], str] = {
-    MessageDelivered: "delivered",
-    MessageLost: "lost",
-    MessageOverflowed: "dropped",
-    MessageUnreachable: "could not deliver",
+_FATES: dict[type[events.Event], str] = {
+    events.MessageDelivered: "delivered",
+    events.MessageLost: "lost",
+    events.MessageOverflowed: "dropped",
+    events.MessageUnreachable: "could not deliver",
 }
 """What a network did to a message, as a verb."""
 
@@ -69,7 +58,7 @@ def diff(a: Path, b: Path) -> Difference | None:
         lengths_a, lengths_b = lengths_a + (one is not None), lengths_b + (two is not None)
         if found is not None or one is None or two is None:
             continue
-        if isinstance(one[2], RunStarted) and isinstance(two[2], RunStarted):
+        if isinstance(one[2], events.RunStarted) and isinstance(two[2], events.RunStarted):
             notes += _start_notes(one[2], two[2])
         else:
             found = _compare(one, two)
@@ -90,7 +79,7 @@ def _named(path: Path) -> Iterator[Recorded]:
         raise LogError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
 
-def _start_notes(a: RunStarted, b: RunStarted) -> list[str]:
+def _start_notes(a: events.RunStarted, b: events.RunStarted) -> list[str]:
     notes = []
     one, two = flat(a.scenario), flat(b.scenario)
     for name in {**one, **two}:
@@ -117,7 +106,7 @@ def _compare(a: Recorded, b: Recorded) -> Difference | None:
         return None
     if type(one) is not type(two):
         return Difference(seq, f"event {seq}{_when(ta, tb)}: {_contrast(one, two)}")
-    if set(fields) & set(COMMON):
+    if set(fields) & set(events.COMMON):
         return Difference(seq, f"event {seq}{_when(ta, tb)}: A: {one}; B: {two}", fields)
     if not fields:
         return Difference(seq, f"event {seq}: {one}, in A at t = {ta!r} s, in B at t = {tb!r} s", ("t",))
@@ -129,7 +118,7 @@ def _when(ta: float, tb: float) -> str:
     return f" at t = {ta!r} s" if ta == tb else f" (A at t = {ta!r} s, B at t = {tb!r} s)"
 
 
-def _contrast(a: Event, b: Event) -> str:
+def _contrast(a: events.Event, b: events.Event) -> str:
     """Two events of different kinds; two fates of one message are told in one sentence."""
     if type(a) in _FATES and type(b) in _FATES and _journey(a) == _journey(b):
         return f"A {_FATES[type(a)]} {_journey(a)}, B {_FATES[type(b)]} it"
@@ -138,16 +127,16 @@ def _contrast(a: Event, b: Event) -> str:
 
 def _journey(event: Any) -> str:
     """Which message a fate is about."""
-    peer = event.agent if sender(event) == event.peer else event.peer
-    return f"message {event.message} from agent {sender(event)} to agent {peer}"
+    peer = event.agent if events.sender(event) == event.peer else event.peer
+    return f"message {event.message} from agent {events.sender(event)} to agent {peer}"
 
 
-def _fields(a: Event, b: Event) -> tuple[str, ...]:
+def _fields(a: events.Event, b: events.Event) -> tuple[str, ...]:
     """The names of the fields in which two events of one kind differ; seals do not count, they follow from the rest."""
     one, two = msgspec.structs.asdict(a), msgspec.structs.asdict(b)
-    if isinstance(a, RunFinished):
+    if isinstance(a, events.RunFinished):
         one["digest"] = two["digest"] = one["sha256"] = two["sha256"] = ""
-    if isinstance(a, ReleaseMade):
+    if isinstance(a, events.ReleaseMade):
         one["value"], two["value"] = canonical_vector(one["value"]), canonical_vector(two["value"])
     return tuple(name for name in one if one[name] != two[name])
 
@@ -155,7 +144,7 @@ def _fields(a: Event, b: Event) -> tuple[str, ...]:
 def _value(a: Any, b: Any, name: str) -> str:
     """A field of both events; of two models only the first entry that differs."""
     one, two = getattr(a, name), getattr(b, name)
-    if isinstance(a, ReleaseMade):
+    if isinstance(a, events.ReleaseMade):
         x, y = unpack(one), unpack(two)
         if x.shape != y.shape:
             return f"{x.size} numbers in A, {y.size} in B"
