@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -84,10 +85,8 @@ def sweep_json(plan: SweepPlan, result: StudyResult) -> dict[str, Any]:
 
 def say_failures(result: StudyResult) -> None:
     """One sentence per setting that failed."""
-    seeds: dict[tuple[str, str], int] = {}
-    for row in result.failures.to_dicts():
-        failure = described({name: row[name] for name in result.fields}), row["error"]
-        seeds[failure] = seeds.get(failure, 0) + 1
+    rows = result.failures.to_dicts()
+    seeds = Counter((described({name: row[name] for name in result.fields}), row["error"]) for row in rows)
     for (settings, error), count in list(seeds.items())[:_MOST_ROWS]:
         typer.echo(f"failed, {count} of the seeds: {settings}: {error}", err=True)
     if len(seeds) > _MOST_ROWS:

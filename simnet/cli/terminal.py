@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 _PLAIN_WIDTH = 100
 
 
-def console() -> Console:
-    """stdout, at a fixed width when it is not a terminal, so that piped tables do not depend on where they run."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
-
-
 def show(*renderables: RenderableType) -> None:
-    """Print tables."""
-    out = console()
+    """Print tables, at a fixed width where there is no terminal: piped tables must not depend on where they run."""
+    out = Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
     for renderable in renderables:
         out.print(renderable)
 

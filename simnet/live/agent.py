@@ -57,19 +57,15 @@ class Supervisor(Protocol):
 
     async def epoch(self) -> float:
         """The Unix time at which the run begins; asked when all neighbours can be reached."""
-        ...
 
     def round_finished(self, round: int) -> None:
         """The agent has finished a round."""
-        ...
 
     def refused(self, peer: int | None, reason: str) -> None:
         """Something that came over the wire was not let in."""
-        ...
 
     async def until_dismissed(self, agent: LiveAgent) -> None:
         """Returns when an agent that has finished its last round may leave."""
-        ...
 
 
 async def serve(

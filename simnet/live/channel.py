@@ -2,20 +2,17 @@
 
 Over TCP with mutual TLS 1.3 (`certificates`). An agent listens (`server`) and dials each neighbour (`dialer`). A frame
 is numbered, kept until the neighbour's channel has acknowledged it, and written again after a reconnection; the
-neighbour lets in each number once (`sequencing`). Whatever else arrives is refused, counted and reported. That costs
-its sender the connection, never the agent its life.
+neighbour lets in each number once (`sequencing`). A frame is acknowledged when `confirm` is called with what `seen` was
+when all of it was safe. Whatever else arrives is refused, counted and reported. That costs its sender the connection,
+never the agent its life.
 
 A failure of the agent itself is another matter. What a callback raises, save a `FrameError` about a frame, means that
 the agent cannot go on: the frame at hand counts as not received, no other is handed over, the task that started the
 channel is cancelled, and `close` raises what went wrong.
 
-Crashes. A process that restarts comes back with a higher `incarnation`. Three things then decide what is lost:
-
-- What others sent to it. A frame is acknowledged when `confirm` is called with what `seen` was when all of it was
-  safe. Those that are not come again.
-- What it had yet to send. `pending` is what nobody has acknowledged; saved in the checkpoint, the new process can
-  `send` it again, under new numbers. Whoever gets a frame twice tells by sender and round.
-- What others still wait to send it is theirs to keep, and comes.
+A process that restarts comes back with a higher `incarnation`. What neighbours sent and it had not confirmed comes
+again. What was `pending`, if the checkpoint has it, is for the new process to `send` under new numbers. Whoever gets a
+frame twice tells by sender and round.
 """
 
 from __future__ import annotations

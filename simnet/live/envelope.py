@@ -1,19 +1,6 @@
 """The envelope: what a frame travels in between two live agents.
 
-Little-endian, 48 bytes of header, then the content:
-
-    offset  bytes  field
-         0      2  magic, the letters "sE"
-         2      1  version, 1
-         3      1  kind: 1 hello, 2 data, 3 acknowledgement, 4 receipt
-         4     16  run: the first 16 bytes of the SHA-256 of the run's name
-        20      4  sender
-        24      8  incarnation of the sender's process
-        32      8  sequence number
-        40      4  length of the content; only data has any
-        44      4  CRC-32 (as in zlib) of the 44 bytes before it and of the content
-        48      …  content: a frame (`simnet.network.frame`)
-
+docs/wire.md has its layout: little-endian, 48 bytes of header, then the content, a frame (`simnet.network.frame`).
 Nothing here reads or writes. `head` judges the header alone, so that a reader knows what is announced before it makes
 room for it. The checksum finds damage; it does not stop a forger, TLS does.
 

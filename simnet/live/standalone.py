@@ -1,13 +1,4 @@
-"""`simnet agent`: one agent on a host of its own, with nobody to look after it.
-
-The peer file names the deployment and says where each agent listens:
-
-    run = "clinics"
-
-    [agents]
-    0 = "10.0.0.1:7000"
-    1 = "10.0.0.2:7000"
-"""
+"""`simnet agent`: one agent on a host of its own, with nobody to look after it."""
 
 from __future__ import annotations
 

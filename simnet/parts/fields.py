@@ -87,7 +87,7 @@ def quantity(text: str, units: Mapping[str, Decimal]) -> float:
         raise ValueError("a number of a reasonable size") from None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Number:
     """Accepts a finite number (or a quantity with units) within bounds; says `what` it wants otherwise."""
 
@@ -97,7 +97,7 @@ class Number:
     open_low: bool = False
     open_high: bool = False
     whole: bool = False
-    units: tuple[tuple[str, Decimal], ...] = ()
+    units: Mapping[str, Decimal] | None = None
 
     def __call__(self, value: Any) -> float | int:
         number = self._number(value)
@@ -111,7 +111,7 @@ class Number:
     def _number(self, value: Any) -> float | int:
         if isinstance(value, str) and self.units:
             try:
-                return quantity(value, dict(self.units))
+                return quantity(value, self.units)
             except ValueError:
                 raise ValueError(self.what) from None
         if isinstance(value, bool) or not isinstance(value, Real):
@@ -183,10 +183,6 @@ def _breaks_a_line(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs")
 
 
-def _units(table: dict[str, Decimal]) -> tuple[tuple[str, Decimal], ...]:
-    return tuple(table.items())
-
-
 _TIME = 'a time such as 0.02 or "20 ms"'
 _LINE = Text("a line of text, not blank")
 _INTEGER = Number("a whole number", -(2**53), 2**53, whole=True)
@@ -202,21 +198,15 @@ Positive = Annotated[float, BeforeValidator(Number("a number above 0", 0, open_l
 NonNegative = Annotated[float, BeforeValidator(Number("a number of at least 0", 0))]
 Count = Annotated[int, BeforeValidator(Number("a whole number of at least 1", 1, 2**53, whole=True))]
 Whole = Annotated[int, BeforeValidator(Number("a whole number of at least 0", 0, 2**53, whole=True))]
-Seconds = Annotated[float, BeforeValidator(Number(f"{_TIME}, at least 0", 0, 1e12, units=_units(SECONDS)))]
-PositiveSeconds = Annotated[
-    float, BeforeValidator(Number(f"{_TIME}, above 0", 0, 1e12, open_low=True, units=_units(SECONDS)))
-]
+Seconds = Annotated[float, BeforeValidator(Number(f"{_TIME}, at least 0", 0, 1e12, units=SECONDS))]
+PositiveSeconds = Annotated[float, BeforeValidator(Number(f"{_TIME}, above 0", 0, 1e12, open_low=True, units=SECONDS))]
 Bandwidth = Annotated[
     float,
-    BeforeValidator(
-        Number('a bit rate such as 1e7 or "10 Mbit/s", above 0', 0, open_low=True, units=_units(BITS_PER_SECOND))
-    ),
+    BeforeValidator(Number('a bit rate such as 1e7 or "10 Mbit/s", above 0', 0, open_low=True, units=BITS_PER_SECOND)),
 ]
 Size = Annotated[
     int,
-    BeforeValidator(
-        Number('a size in whole bytes such as 65536 or "64 KiB"', 1, 2**53, whole=True, units=_units(BYTES))
-    ),
+    BeforeValidator(Number('a size in whole bytes such as 65536 or "64 KiB"', 1, 2**53, whole=True, units=BYTES)),
 ]
 Name = Annotated[str, BeforeValidator(_LINE)]
 FileName = Annotated[str, BeforeValidator(_LINE), NamesFile()]

@@ -1,20 +1,6 @@
 """Sections and parts: the tables of a scenario file are the objects that do the work.
 
-A *section* is a table of the file. A *part* is a section that is chosen among several by a word, its `kind` or `name`:
-
-    class Lognormal(Latency):
-        '''The logarithm is normal: most are near the median, some are late.'''
-
-        kind: Literal["lognormal"]
-        median: PositiveSeconds = Field(description="half are shorter")
-
-        def draw(self, rng: Source, n: int) -> Numbers: ...
-
-    LATENCIES = table(Constant, Uniform, Lognormal)
-
-    class LinkModel(Section):
-        latency: Annotated[Latency, OneOf(LATENCIES)]
-
+A *section* is a table of the file. A *part* is a section that is chosen among several by a word, its `kind` or `name`.
 There is one table per kind of part, in the module of the parts. Validation, error sentences, the reference and
 `simnet list` are all read off the tables.
 """

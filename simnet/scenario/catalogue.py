@@ -38,11 +38,7 @@ def catalogue() -> dict[str, dict[str, str]]:
 
 
 def _lines(parts: Mapping[str, type[BaseModel]]) -> dict[str, str]:
-    return {word: _line(part) for word, part in parts.items()}
-
-
-def _line(model: type[BaseModel]) -> str:
-    return (model.__doc__ or "").strip().splitlines()[0]
+    return {word: (part.__doc__ or "").strip().splitlines()[0] for word, part in parts.items()}
 
 
 if __name__ == "__main__":

@@ -196,12 +196,8 @@ def _rows(here: Place, at: Path, seen: dict[tuple[Table, ...], str]) -> Iterator
                 row = (f"`{name}`", _value(info, (*at, name), seen), _default(info), _meaning(info))
                 owners.setdefault(row, []).append(f"`{kind_of(table)}`")
     for (name, *rest), kinds in owners.items():
-        several = len(here.tables) > 1
-        yield [name, *([_owners(kinds, len(here.tables))] if several else []), *rest]
-
-
-def _owners(kinds: list[str], all_kinds: int) -> str:
-    return "all" if len(kinds) == all_kinds else ", ".join(kinds)
+        owner = "all" if len(kinds) == len(here.tables) else ", ".join(kinds)
+        yield [name, *([owner] if len(here.tables) > 1 else []), *rest]
 
 
 def _value(info: FieldInfo, at: Path, seen: dict[tuple[Table, ...], str]) -> str:

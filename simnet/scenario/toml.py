@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import date, time
+from itertools import islice
 from typing import Any
 
 from simnet.errors import ScenarioError
@@ -81,10 +82,10 @@ def _written(value: Any, depth: int) -> str:
     if isinstance(value, (date, time)):
         return value.isoformat()
     if isinstance(value, Mapping):
-        pairs = [f"{key(str(name))} = {_inside(item, depth)}" for name, item in _first(value.items())]
+        pairs = [f"{key(str(name))} = {_inside(item, depth)}" for name, item in islice(value.items(), _LONGEST)]
         return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_inside(item, depth) for item in _first(value))}]"
+        return f"[{', '.join(_inside(item, depth) for item in islice(value, _LONGEST))}]"
     if value is None:
         return "nothing"
     return escaped(str(value)[: _LONGEST + 1])
@@ -92,8 +93,3 @@ def _written(value: Any, depth: int) -> str:
 
 def _inside(value: Any, depth: int) -> str:
     return _written(value, depth - 1) if depth > 0 else "…"
-
-
-def _first(items: Any) -> list[Any]:
-    """As many as could be visible."""
-    return [item for item, _ in zip(items, range(_LONGEST), strict=False)]

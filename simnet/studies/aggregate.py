@@ -30,12 +30,7 @@ _RESAMPLES = 2000
 def means(runs: pl.DataFrame, by: Sequence[str], figures: Sequence[str], interval: Interval = "t") -> pl.DataFrame:
     """One row per setting and figure: n, mean, interval, median, least and most. Failed runs do not count."""
     _check(runs, [*by, *figures], interval)
-    rows = []
-    for names, group in _groups(runs, by):
-        for figure in figures:
-            values = group[figure].drop_nulls().to_numpy().astype(np.float64)
-            rows.append(names | {"figure": figure} | _statistics(values, interval))
-    return _table(runs, by, rows, interval)
+    return _summary(runs, by, figures, interval)
 
 
 def differences(
@@ -63,35 +58,31 @@ def differences(
     pairs = rest.join(
         base, on=[*others, "seed"], how="inner", suffix="|baseline", nulls_equal=True, maintain_order="left"
     )
-    rows = []
-    for names, group in _groups(pairs, fields):
-        for figure in figures:
-            change = (group[figure] - group[f"{figure}|baseline"]).drop_nulls().to_numpy().astype(np.float64)
-            rows.append(names | {"figure": figure} | _statistics(change, interval))
-    return _table(runs, fields, rows, interval)
+    changes = pairs.with_columns(pl.col(figure) - pl.col(f"{figure}|baseline") for figure in figures)
+    return _summary(changes, fields, figures, interval)
 
 
-def _groups(table: pl.DataFrame, by: Sequence[str]) -> list[tuple[dict[str, Any], pl.DataFrame]]:
+def groups(table: pl.DataFrame, by: Sequence[str]) -> list[tuple[dict[str, Any], pl.DataFrame]]:
+    """The settings of these fields, in order, each with its rows."""
     if not by:
         return [({}, table)]
-    return [
-        (dict(zip(by, names, strict=True)), group) for names, group in table.group_by(list(by), maintain_order=True)
-    ]
+    found = table.group_by(list(by), maintain_order=True)
+    return [(dict(zip(by, names, strict=True)), group) for names, group in found]
 
 
-def _statistics(values: npt.NDArray[np.float64], interval: Interval) -> dict[str, float | int | None]:
-    found: dict[str, float | int | None] = {"n": len(values)}
-    low, high = bounds(values, interval)
-    if not len(values):
-        return found | dict.fromkeys(("mean", "low", "high", "median", "min", "max"))
-    return found | {
-        "mean": float(values.mean()),
-        "low": low,
-        "high": high,
-        "median": float(np.median(values)),
-        "min": float(values.min()),
-        "max": float(values.max()),
-    }
+def _summary(table: pl.DataFrame, by: Sequence[str], figures: Sequence[str], interval: Interval) -> pl.DataFrame:
+    numbers = ("mean", f"{interval}95_low", f"{interval}95_high", "median", "min", "max")
+    rows = []
+    for names, group in groups(table, by):
+        for figure in figures:
+            values = group[figure].drop_nulls().to_numpy().astype(np.float64)
+            row: dict[str, Any] = names | {"figure": figure, "n": len(values)}
+            if len(values):
+                found = values.mean(), *bounds(values, interval), np.median(values), values.min(), values.max()
+                row |= dict(zip(numbers, found, strict=True))
+            rows.append(row)
+    schema: dict[str, Any] = {name: table.schema[name] for name in by} | {"figure": pl.String, "n": pl.Int64}
+    return pl.DataFrame(rows, schema=schema | dict.fromkeys(numbers, pl.Float64), orient="row")
 
 
 def bounds(values: npt.NDArray[np.float64], interval: Interval) -> tuple[float | None, float | None]:
@@ -108,15 +99,6 @@ def bounds(values: npt.NDArray[np.float64], interval: Interval) -> tuple[float |
 
     half = float(t.ppf((1 + _LEVEL) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     return float(values.mean()) - half, float(values.mean()) + half
-
-
-def _table(runs: pl.DataFrame, by: Sequence[str], rows: list[dict[str, Any]], interval: Interval) -> pl.DataFrame:
-    numbers = ("mean", "low", "high", "median", "min", "max")
-    schema = {name: runs.schema[name] for name in by}
-    table = pl.DataFrame(
-        rows, schema=schema | {"figure": pl.String, "n": pl.Int64} | dict.fromkeys(numbers, pl.Float64), orient="row"
-    )
-    return table.rename({"low": f"{interval}95_low", "high": f"{interval}95_high"})
 
 
 def _check(runs: pl.DataFrame, columns: Sequence[str], interval: str) -> None:
@@ -137,11 +119,11 @@ def costs(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> 
             raise SimnetError(f"{name}: the rounds have no such column, choose a cost from {', '.join(COSTS)}")
     each = first_hits(rounds, by, target, cost)
     rows: list[dict[str, Any]] = []
-    for names, group in each.group_by(list(by), maintain_order=True) if by else [((), each)]:
+    for names, group in groups(each, by):
         spent, reached = group["cost"].to_numpy(), group["reached"].to_numpy()
         hits = spent[reached]
         rows.append(
-            dict(zip(by, names, strict=True))
+            names
             | {"target": target, "cost": cost, "n": len(spent), "reached": len(hits), "share": len(hits) / len(spent)}
             | {"km_median": kaplan_meier_median(spent, reached)}
             | {"least": float(hits.min()) if len(hits) else None, "most": float(hits.max()) if len(hits) else None}

@@ -56,30 +56,12 @@ def rounds_frame(records: Sequence[Row]) -> pl.DataFrame:
 def plan_frame(plan: Row) -> pl.DataFrame:
     """One row per planned run: number, key, seed and the varied fields."""
     runs = plan["runs"]
-    columns: dict[str, Any] = {
-        "run": pl.Series([*range(len(runs))], dtype=pl.Int64),
-        "key": pl.Series([run["key"] for run in runs], dtype=pl.String),
-        "seed": pl.Series([run["seed"] for run in runs], dtype=pl.Int64),
+    columns: dict[str, Any] = {"run": [*range(len(runs))]} | {
+        name: [run[name] for run in runs] for name in ("key", "seed")
     }
     for name in plan["fields"]:
-        columns[name] = setting_column([run["settings"].get(name) for run in runs])
+        columns[name] = _column([run["settings"].get(name) for run in runs], pl.Boolean())
     return pl.DataFrame(columns)
-
-
-def setting_column(values: Sequence[Any]) -> pl.Series:
-    """Values of one field under one type: numbers, switches, or else text."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {bool}:
-        return pl.Series(values, dtype=pl.Boolean)
-    if kinds <= {int}:
-        return pl.Series(values, dtype=pl.Int64)
-    if kinds <= {int, float}:
-        return pl.Series([None if value is None else float(value) for value in values], dtype=pl.Float64)
-    return pl.Series([_text(value) for value in values], dtype=pl.String)
-
-
-def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def assembled(plan: Row, runs: pl.DataFrame, *, keep_others: bool = False) -> pl.DataFrame:
@@ -125,17 +107,21 @@ def _frame(rows: list[Row], empty: Mapping[str, Any]) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame(schema=empty)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return pl.DataFrame({name: _column(name, [row.get(name) for row in rows]) for name in names})
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    empty = {name: pl.String() if name in _TEXT else pl.Float64() for name in names}
+    return pl.DataFrame({name: _column(values, empty[name]) for name, values in columns.items()})
 
 
-def _column(name: str, values: list[Any]) -> pl.Series:
-    if name in _TEXT:
-        return pl.Series(values, dtype=pl.String)
+def _column(values: Sequence[Any], empty: pl.DataType) -> pl.Series:
+    """Values under one type: switches, numbers, or else text; `empty` where there are none."""
     kinds = {type(value) for value in values if value is not None}
+    if not kinds:
+        return pl.Series(values, dtype=empty)
     if kinds == {bool}:
         return pl.Series(values, dtype=pl.Boolean)
-    if kinds == {int}:
-        return pl.Series(values, dtype=pl.Int64)
-    if kinds == {str}:
-        return pl.Series(values, dtype=pl.String)
-    return pl.Series([None if value is None else float(value) for value in values], dtype=pl.Float64)
+    if kinds <= {int, float}:
+        return pl.Series(values, dtype=pl.Int64 if kinds == {int} else pl.Float64, strict=False)
+    text = (
+        value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values
+    )
+    return pl.Series([*text], dtype=pl.String)

@@ -20,7 +20,9 @@ _IMPORT = re.compile(r"^ *(?:import (simnet[\w.]*)|from (simnet[\w.]*) import (\
 def run_key(scenario: Scenario, digests: dict[Path, str] | None = None) -> str:
     """128 bits, in hexadecimal. `digests` remembers the files that many scenarios of a study name."""
     parts = [json.dumps(scenario.resolved(), sort_keys=True, ensure_ascii=False), code_version()]
-    parts += [_digest(path, {} if digests is None else digests) for path in _named_files(scenario)]
+    data = scenario.data
+    named = data.origin.files(data, scenario.find) + [scenario.find(name) for name in scenario.files()]
+    parts += [_digest(path, {} if digests is None else digests) for path in named]
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -76,8 +78,3 @@ def _digest(path: Path, known: dict[Path, str]) -> str:
         except OSError as error:
             raise ScenarioError(f"{path}: {error.strerror}") from None
     return known[path]
-
-
-def _named_files(scenario: Scenario) -> list[Path]:
-    data = scenario.data
-    return data.origin.files(data, scenario.find) + [scenario.find(name) for name in scenario.files()]

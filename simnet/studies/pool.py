@@ -25,7 +25,6 @@ from simnet.errors import SimnetError
 from simnet.scenario import Scenario
 from simnet.studies.keys import code_version
 
-_READY = "ready"
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -164,10 +163,11 @@ def _fallen(worker: _Worker, job: RunJob | None, died: set[str], waiting: deque[
 def serve(pipe: Connection) -> None:
     """A worker's life: say that it is there, then run what comes until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _hear_interrupts_again()
+    if hasattr(signal, "pthread_sigmask"):  # what the worker itself starts is not to be deaf
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     try:
-        pipe.send(_READY)
+        pipe.send("ready")
         while True:
             pipe.send(perform(pipe.recv()))
     except (EOFError, ConnectionError):
@@ -186,9 +186,3 @@ def deaf_to_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _hear_interrupts_again() -> None:
-    """Unblock the signal once it is ignored, so that what the worker itself starts is not deaf."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from simnet.errors import SimnetError
 from simnet.record.formats import table_html
@@ -15,7 +16,6 @@ from simnet.studies.frames import assembled, plan_frame, stacked
 from simnet.studies.store import Store
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.figure import Figure
 
 HEADLINES = ("test_error", "wire_bytes", "simulated", "proven_epsilon")
@@ -102,13 +102,11 @@ def labels(fields: Sequence[str]) -> list[str]:
 
 def query(sql: str, place: str | Path) -> pl.DataFrame:
     """Ask one study's folder, or a folder of studies."""
-    import polars as pl
-
     found = [StudyResult.load(folder) for folder in folders(Path(place))]
-    wants_rounds = "rounds" in sql.lower()
-    tables = {"runs": stacked(*(_named(each.runs, each.name) for each in found))}
-    if wants_rounds:
-        tables["rounds"] = stacked(*(_named(each.rounds, each.name) for each in found))
+    tables = {}
+    for table in ("runs", "rounds") if "rounds" in sql.lower() else ("runs",):
+        named = (getattr(each, table).select(pl.lit(each.name).alias("study"), pl.all()) for each in found)
+        tables[table] = stacked(*named)
     try:
         with pl.SQLContext(tables, eager=True) as context:
             answer = context.execute(sql)
@@ -129,22 +127,16 @@ def folders(place: Path) -> list[Path]:
     return found
 
 
-def _named(table: pl.DataFrame, study: str) -> pl.DataFrame:
-    import polars as pl
-
-    return table.select(pl.lit(study).alias("study"), pl.all())
-
-
 def _curves(rounds: pl.DataFrame, by: Sequence[str], x: str, y: str) -> Figure:
     """Mean of `y` against mean of `x`, round by round, one line per setting, with the 95 % interval (t) of `y`."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.add_subplot()
-    for names, group in rounds.group_by(list(by), maintain_order=True) if by else [((), rounds)]:
+    for names, group in aggregate.groups(rounds, by):
         table = aggregate.means(group, ["round"], list(dict.fromkeys((x, y)))).sort("round")
         across, up = (table.filter(figure=name) for name in (x, y))
-        label = ", ".join(f"{field.rpartition('.')[2]} {value}" for field, value in zip(by, names, strict=True))
+        label = ", ".join(f"{field.rpartition('.')[2]} {value}" for field, value in names.items())
         line = axes.plot(across["mean"], up["mean"], label=label or None)[0]
         low, high = (up[name].to_numpy().astype(np.float64) for name in ("t95_low", "t95_high"))
         axes.fill_between(across["mean"], low, high, color=line.get_color(), alpha=0.15, linewidth=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -34,9 +34,11 @@ def plan(study: Study) -> list[PlannedRun]:
     varied = study.fields
     runs: list[PlannedRun] = []
     known: dict[str, PlannedRun] = {}
-    for settings in _combinations(study):
+    for chosen in product(*study.axes):
+        settings: Settings = {field: value for part in chosen for field, value in part.items()}
         scenario = resolve(study.base, settings)
-        shown_settings = {field: settings.get(field, _value(scenario, field)) for field in varied}
+        resolved = scenario.resolved()
+        shown_settings = {field: settings.get(field, _inside(resolved, field)) for field in varied}
         for seed in study.seeds:
             seeded = scenario.model_copy(update={"seed": seed})
             run = PlannedRun(len(runs), run_key(seeded, digests), seed, shown_settings, seeded)
@@ -47,11 +49,6 @@ def plan(study: Study) -> list[PlannedRun]:
                 )
             runs.append(run)
     return runs
-
-
-def _combinations(study: Study) -> Iterator[Settings]:
-    for chosen in product(*study.axes):
-        yield {field: value for settings in chosen for field, value in settings.items()}
 
 
 def resolve(base: Scenario, settings: Settings) -> Scenario:
@@ -92,10 +89,6 @@ def _table(base: Scenario, path: str) -> Mapping[str, Any]:
     """What the base says in a table."""
     found = _inside(base.content(), path)
     return found if isinstance(found, Mapping) else {}
-
-
-def _value(scenario: Scenario, field: str) -> Any:
-    return _inside(scenario.resolved(), field)
 
 
 def _inside(content: Any, path: str) -> Any:

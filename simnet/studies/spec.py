@@ -1,15 +1,4 @@
-"""The study file: a base scenario, a grid, lists that go together, and replicates.
-
-    name = "what a skip saves"
-    base = "../quickstart.toml"          # or the scenario itself under [scenario]
-    replicates = 5                       # seeds from the base's on, or a list of seeds
-
-    [grid]                               # every combination
-    algorithm.threshold = [0.0, 1e-3, 1e-2]
-
-    [[zip]]                              # lists of one length that go together
-    data.train = [5000, 35000]
-    topology.agents = [5, 35]
+"""The study file: a base scenario, a grid, lists that go together, and replicates. docs/studies.md shows one.
 
 A table as a value sets the fields that it names: `algorithm = [{name = "admm"}, {name = "pvp", noise = "gaussian"}]`.
 """
@@ -18,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -116,11 +106,16 @@ class Study:
         # Workers may start elsewhere: files that the scenario names are found from an absolute folder.
         folder = (folder or Path()).absolute()
         base = _base(file, folder)
-        axes = (*_grid(file.grid), *(_together(f"zip.{number}", table) for number, table in enumerate(file.zip)))
+        axes = (
+            *(tuple(_settings(field, value) for value in values) for field, values in _lists("grid", file.grid)),
+            *(_together(f"zip.{number}", table) for number, table in enumerate(file.zip)),
+        )
         _distinct(axes)
         count = file.replicates
         seeds = count if isinstance(count, tuple) else tuple(range(base.seed, base.seed + count))
-        _few_enough(axes, seeds)
+        runs = prod(map(len, (*axes, seeds)))
+        if runs > MOST_RUNS:
+            raise ScenarioError(f"grid: {runs:,} runs, and a study has at most {MOST_RUNS:,}")
         return cls(file.name, file.question, base, axes, seeds)
 
     @property
@@ -140,11 +135,6 @@ def _base(file: _File, folder: Path) -> Scenario:
         return Scenario.of(file.scenario, folder=folder)
     path = folder / file.base
     return Scenario.loads(Scenario.read(path), name=file.base, folder=path.parent)
-
-
-def _grid(table: Mapping[str, Any]) -> Iterator[tuple[Settings, ...]]:
-    for field, values in _lists("grid", table):
-        yield tuple(_settings(field, value) for value in values)
 
 
 def _together(where: str, table: Mapping[str, Any]) -> tuple[Settings, ...]:
@@ -187,11 +177,3 @@ def _distinct(axes: tuple[tuple[Settings, ...], ...]) -> None:
         if "seed" in fields:
             raise ScenarioError("seed: give the seeds as `replicates`, so that all settings share them")
         seen |= fields
-
-
-def _few_enough(axes: tuple[tuple[Settings, ...], ...], seeds: tuple[int, ...]) -> None:
-    runs = len(seeds)
-    for axis in axes:
-        runs *= len(axis)
-    if runs > MOST_RUNS:
-        raise ScenarioError(f"grid: {runs:,} runs, and a study has at most {MOST_RUNS:,}")

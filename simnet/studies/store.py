@@ -16,21 +16,19 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import msgspec
+import polars as pl
 
 from simnet.errors import SimnetError
 from simnet.record.atomic import refusing, sweep, write_file
 from simnet.record.formats import json_text
 from simnet.record.metrics import Row
-from simnet.studies import PLAN
+from simnet.studies import PLAN, frames
 from simnet.studies.pool import Record
 from simnet.studies.runs import PlannedRun
 from simnet.studies.spec import Study
-
-if TYPE_CHECKING:
-    import polars as pl
 
 RUNS, ROUNDS, DONE = "runs.parquet", "rounds.parquet", "done"
 _FAILURE = "the study cannot be stored"
@@ -78,8 +76,6 @@ class Store:
 
     def finished(self) -> set[str]:
         """The keys of all runs that need not be done again."""
-        import polars as pl
-
         loose = self._loose()
         final = {row["key"] for row in loose if row["final"]}
         if not (self.folder / RUNS).exists():
@@ -93,8 +89,6 @@ class Store:
         Files are read before the tables, and runs before rounds: compaction goes the other way, so a run that moves
         meanwhile is seen in one place or in both, never in none.
         """
-        from simnet.studies import frames
-
         loose = self._loose()
         fresh = frames.runs_frame(loose)
         old = frames.read(self.folder / RUNS, frames.RUNS).join(fresh, on="key", how="anti", maintain_order="left")
@@ -107,18 +101,16 @@ class Store:
 
     def compact(self) -> None:
         """Move finished runs from files into the tables."""
-        from simnet.studies.frames import assembled, parquet
-
         loose = sorted((self.folder / DONE).glob("*.json"))
         runs, rounds = self.tables()
         plan = self.read_plan()
-        table = assembled(plan, runs, keep_others=True)
+        table = frames.assembled(plan, runs, keep_others=True)
         if not loose and (self.folder / RUNS).exists() and table.equals(runs):
             return
         order = table.select("key").with_row_index("place")
         rounds = rounds.join(order, on="key", how="inner").sort("place", "round").drop("place")
-        self._write(self.folder / ROUNDS, parquet(rounds))
-        self._write(self.folder / RUNS, parquet(table))
+        self._write(self.folder / ROUNDS, frames.parquet(rounds))
+        self._write(self.folder / RUNS, frames.parquet(table))
         for path in loose:
             path.unlink(missing_ok=True)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -57,7 +57,7 @@ def study(
         cluster: `local`, or the address of a Dask scheduler, instead of a pool of processes.
     """
     found = read(source)
-    with _place(out) as folder:
+    with TemporaryDirectory() if out is None else nullcontext(out) as folder:
         planned = plan_sweep(found, folder)
         result = sweep(planned, executor(workers, cluster))
         return result if out is not None else StudyResult.in_memory(planned.folder)
@@ -117,12 +117,3 @@ def _tell(record: Record) -> None:
         warn("run failed", key=record.key, reason=record.error)
     else:
         tell("run finished", key=record.key, seconds=round(record.summary["time"]["wall"], 3))
-
-
-@contextmanager
-def _place(out: str | Path | None) -> Iterator[Path]:
-    if out is not None:
-        yield Path(out)
-        return
-    with TemporaryDirectory() as folder:
-        yield Path(folder)

@@ -101,7 +101,7 @@ def numbers(check: Number) -> st.SearchStrategy[Any]:
         )
     if not check.units:
         return plain
-    units = st.sampled_from([unit for unit, _ in check.units])
+    units = st.sampled_from([*check.units])
     with_units = st.tuples(st.integers(0, 10**4), units).map(lambda pair: f"{pair[0]} {pair[1]}")
     return plain | with_units.filter(lambda text: _accepts(check, text))
 
