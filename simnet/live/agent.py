@@ -246,9 +246,7 @@ class LiveAgent:
         me, scenario = self._placement.agent, self._world.scenario
         links = build_links(scenario, self._world.graph)[me]
         shared = scenario.network.medium == "shared"
-        self.carrier = Shim(
-            me, links, clock, self._numbering, self._note, self.channel.send, self._fail, shared_medium=shared
-        )
+        self.carrier = Shim(self.channel.send, me, links, clock, self._numbering, self._note, self._fail, shared)
 
     def _open(self, known: dict[int, set[int]], replay: RepeatedRound | None = None) -> LivePort:
         return LivePort(

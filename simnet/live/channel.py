@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 
 from simnet.diagnostics import milestone, tell, warn
@@ -33,6 +34,7 @@ from simnet.live.server import Server
 from simnet.network import frame
 
 
+@dataclass(eq=False)
 class Channel:
     """One agent's channel to its neighbours, inside a running event loop.
 
@@ -43,47 +45,39 @@ class Channel:
     because too many were waiting for a neighbour (`Limits.outbox_bytes`).
     """
 
-    def __init__(
-        self,
-        me: int,
-        listen: tuple[str, int],
-        peers: Mapping[int, tuple[str, int]],
-        tls: Certificates | None,
-        run: str,
-        incarnation: int,
-        on_frame: Callable[[int, bytes], None],
-        on_refusal: Callable[[int | None, str], None],
-        on_state: Callable[[int, bool], None],
-        on_overflow: Callable[[int, bytes], None],
-        limits: Limits | None = None,
-    ) -> None:
-        exposed = next((host for host, _ in (listen, *peers.values()) if not _is_loopback(host)), None)
-        if tls is None and exposed is not None:
+    me: int
+    listen: tuple[str, int]
+    peers: Mapping[int, tuple[str, int]]
+    tls: Certificates | None
+    run: str
+    incarnation: int
+    on_frame: Callable[[int, bytes], None]
+    on_refusal: Callable[[int | None, str], None]
+    on_state: Callable[[int, bool], None]
+    on_overflow: Callable[[int, bytes], None]
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        exposed = next((host for host, _ in (self.listen, *self.peers.values()) if not _is_loopback(host)), None)
+        if self.tls is None and exposed is not None:
             raise LiveError(
-                f"agent {me} would speak without TLS at {exposed}: only loopback goes without, "
+                f"agent {self.me} would speak without TLS at {exposed}: only loopback goes without, "
                 "make certificates with `simnet live init`"
             )
-        self._me = me
-        self._listen = listen
-        self._limits = limits or Limits()
-        self._on_frame = on_frame
-        self._on_refusal = on_refusal
-        self._on_state = on_state
-        self._on_overflow = on_overflow
         self.refusals: Counter[str] = Counter()
         """How often something was refused, by reason (`simnet.live.envelope`)."""
-        self._inboxes = {peer: PeerInbox() for peer in peers}
-        identity = Identity(run_id(run), me, incarnation)
-        client, server = (tls.client(), tls.server()) if tls is not None else (None, None)
+        self._inboxes = {peer: PeerInbox() for peer in self.peers}
+        identity = Identity(run_id(self.run), self.me, self.incarnation)
+        client, server = (self.tls.client(), self.tls.server()) if self.tls is not None else (None, None)
         self._dialers = {
-            peer: Dialer(identity, peer, peers, client, inbox, self._limits, self._refuse, self._changed)
+            peer: Dialer(identity, peer, self.peers, client, inbox, self.limits, self._refuse, self._changed)
             for peer, inbox in self._inboxes.items()
         }
         self._server = Server(
             identity,
             self._inboxes,
             server,
-            self._limits,
+            self.limits,
             self._hand_over,
             self._refuse,
             lambda peer: self._dialers[peer].rouse(),
@@ -110,22 +104,22 @@ class Channel:
     async def start(self) -> None:
         """Listen, and dial the neighbours in the background."""
         self._owner = asyncio.current_task()
-        await self._server.open(*self._listen)
+        await self._server.open(*self.listen)
         self._dialling = [asyncio.create_task(dialer.keep()) for dialer in self._dialers.values()]
         for task in self._dialling:
             task.add_done_callback(self._stopped)
 
     def send(self, peer: int, frame: bytes) -> None:
         """Queue a frame for a neighbour; frames arrive in the order of their sending."""
-        if len(frame) > self._limits.frame_bytes:
+        if len(frame) > self.limits.frame_bytes:
             raise FrameError(
-                f"a frame of {len(frame)} bytes is too long for the channel: {self._limits.frame_bytes} at most"
+                f"a frame of {len(frame)} bytes is too long for the channel: {self.limits.frame_bytes} at most"
             )
         dialer = self._dialers[peer]
         dropped = dialer.outbox.put(frame)
         dialer.push()
         for old in dropped:
-            self._on_overflow(peer, old)
+            self.on_overflow(peer, old)
 
     def confirm(self, seen: Mapping[int, tuple[int, int]]) -> None:
         """What `seen` was when a checkpoint was made is safe: neighbours may forget it."""
@@ -148,7 +142,7 @@ class Channel:
             sender = frame.decode(content).sender
             if sender != peer:
                 raise Refused(Reason.IMPOSTOR, f"agent {peer} sent a frame of agent {sender}")
-            self._tell(self._on_frame, peer, content)
+            self._tell(self.on_frame, peer, content)
         except Refused as refused:
             self._refuse(peer, refused.reason)
         except FrameError:
@@ -158,12 +152,12 @@ class Channel:
         self.refusals[reason.value] += 1
         count = self.refusals[reason.value]
         if milestone(count):
-            warn("refused", agent=self._me, peer=peer, reason=reason.value, count=count)
-        self._tell(self._on_refusal, peer, reason.value)
+            warn("refused", agent=self.me, peer=peer, reason=reason.value, count=count)
+        self._tell(self.on_refusal, peer, reason.value)
 
     def _changed(self, peer: int, up: bool) -> None:
-        tell("connected" if up else "disconnected", agent=self._me, peer=peer)
-        self._tell(self._on_state, peer, up)
+        tell("connected" if up else "disconnected", agent=self.me, peer=peer)
+        self._tell(self.on_state, peer, up)
 
     def _tell(self, callback: Callable[..., None], *news: object) -> None:
         """Call back; a failure there ends the connection that brought the news, and the agent."""

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from random import Random
 
 from simnet.live.certificates import name_of
@@ -18,6 +19,7 @@ from simnet.live.envelope import EnvelopeKind, Identity, Reason, Refused
 from simnet.live.sequencing import PeerInbox, PeerOutbox
 
 
+@dataclass(eq=False)
 class Dialer:
     """Sends what is in `outbox` to `peer`.
 
@@ -25,33 +27,24 @@ class Dialer:
     can leave and when they cannot.
     """
 
-    def __init__(
-        self,
-        me: Identity,
-        peer: int,
-        addresses: Mapping[int, tuple[str, int]],
-        tls: ssl.SSLContext | None,
-        inbox: PeerInbox,
-        limits: Limits,
-        report: Callable[[int, Reason], None],
-        on_state: Callable[[int, bool], None],
-    ) -> None:
-        self.outbox = PeerOutbox(limits.window_bytes, limits.outbox_bytes)
-        self._me = me
-        self._peer = peer
-        self._addresses = addresses
-        self._tls = tls
-        self._inbox = inbox
-        self._limits = limits
-        self._report = report
-        self._on_state = on_state
+    me: Identity
+    peer: int
+    addresses: Mapping[int, tuple[str, int]]
+    tls: ssl.SSLContext | None
+    inbox: PeerInbox
+    limits: Limits
+    report: Callable[[int, Reason], None]
+    on_state: Callable[[int, bool], None]
+
+    def __post_init__(self) -> None:
+        self.outbox = PeerOutbox(self.limits.window_bytes, self.limits.outbox_bytes)
         self._connection: Connection | None = None
         self._met = 0
         """The peer's incarnation on the present connection."""
         self._alarm: asyncio.TimerHandle | None = None
         self._roused = asyncio.Event()
         # Agents that lost each other at the same moment must not dial in step.
-        self._chance = Random(f"{me.run.hex()}/{me.agent}/{me.incarnation}/{peer}")
+        self._chance = Random(f"{self.me.run.hex()}/{self.me.agent}/{self.me.incarnation}/{self.peer}")
 
     async def keep(self) -> None:
         """Dial, talk until the connection ends, rest, and dial again, until cancelled."""
@@ -62,11 +55,11 @@ class Dialer:
             try:
                 await self._talk(await self._meet())
             except Refused as refused:
-                self._report(self._peer, refused.reason)
+                self.report(self.peer, refused.reason)
             except OSError:
                 pass  # Nobody there yet, or no longer: nothing to refuse.
             # A connection that is made and lost at once, again and again, is a failure as well.
-            failures = 0 if clock() - began > self._limits.longest_pause else failures + 1
+            failures = 0 if clock() - began > self.limits.longest_pause else failures + 1
             await self._rest(failures)
 
     def push(self) -> None:
@@ -74,29 +67,29 @@ class Dialer:
         if self._connection is None:
             return
         while (item := self.outbox.next()) is not None:
-            self._connection.write(self._me.say(EnvelopeKind.DATA, *item))
+            self._connection.write(self.me.say(EnvelopeKind.DATA, *item))
         if self._alarm is None and self.outbox.unheard:
             loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(self._limits.silence, self._connection.abort)
+            self._alarm = loop.call_later(self.limits.silence, self._connection.abort)
 
     def rouse(self) -> None:
         """The peer was heard just now: dial it without delay, and drop a connection to its earlier incarnation."""
         if self._connection is None:
             self._roused.set()
-        elif self._met < self._inbox.incarnation:
+        elif self._met < self.inbox.incarnation:
             self._connection.abort()
             self._roused.set()
 
     async def _meet(self) -> Connection:
-        async with asyncio.timeout(self._limits.introduction):
-            connection = await dial(self._addresses[self._peer], self._tls, name_of(self._peer))
+        async with asyncio.timeout(self.limits.introduction):
+            connection = await dial(self.addresses[self.peer], self.tls, name_of(self.peer))
             try:
-                connection.write(self._me.say(EnvelopeKind.HELLO, self.outbox.acknowledged))
-                answer = await connection.receive(0, self._limits.introduction)
+                connection.write(self.me.say(EnvelopeKind.HELLO, self.outbox.acknowledged))
+                answer = await connection.receive(0, self.limits.introduction)
                 if answer is None:
                     raise ConnectionResetError("the peer hung up before it said hello")
-                self._me.expect(answer, self._peer, EnvelopeKind.HELLO)
-                self._inbox.greet(answer.incarnation)
+                self.me.expect(answer, self.peer, EnvelopeKind.HELLO)
+                self.inbox.greet(answer.incarnation)
                 self.outbox.resume(answer.sequence)
             except BaseException:
                 connection.abort()
@@ -106,12 +99,12 @@ class Dialer:
 
     async def _talk(self, connection: Connection) -> None:
         self._connection = connection
-        self._on_state(self._peer, True)
+        self.on_state(self.peer, True)
         try:
             self.push()
-            while (item := await connection.receive(0, self._limits.envelope)) is not None:
+            while (item := await connection.receive(0, self.limits.envelope)) is not None:
                 self._stop_alarm()
-                self._me.expect(item, self._peer, EnvelopeKind.ACK, EnvelopeKind.RECEIPT)
+                self.me.expect(item, self.peer, EnvelopeKind.ACK, EnvelopeKind.RECEIPT)
                 if item.incarnation != self._met:
                     raise Refused(Reason.OUT_OF_DATE, f"incarnation {item.incarnation} answers, not {self._met}")
                 if item.kind is EnvelopeKind.RECEIPT:
@@ -125,7 +118,7 @@ class Dialer:
         finally:
             self._connection = None
             self._stop_alarm()
-            self._on_state(self._peer, False)
+            self.on_state(self.peer, False)
             await connection.close()
 
     async def _rest(self, failures: int) -> None:
@@ -134,10 +127,10 @@ class Dialer:
         `rouse` ends the pause, but not before the shortest one is over: no peer sets our pace.
         """
         length = 0.5 + 0.5 * self._chance.random()
-        longest = min(self._limits.longest_pause, self._limits.first_pause * 2.0 ** min(failures, 32))
-        await asyncio.sleep(length * self._limits.first_pause)
+        longest = min(self.limits.longest_pause, self.limits.first_pause * 2.0 ** min(failures, 32))
+        await asyncio.sleep(length * self.limits.first_pause)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(length * (longest - self._limits.first_pause)):
+            async with asyncio.timeout(length * (longest - self.limits.first_pause)):
                 await self._roused.wait()
         self._roused.clear()
 

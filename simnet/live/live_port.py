@@ -51,6 +51,7 @@ class RepeatedRound:
     """frames of neighbours that came in after the round's own had been made safe"""
 
 
+@dataclass(eq=False)
 class LivePort:
     """What an agent program sees of the live engine.
 
@@ -58,70 +59,57 @@ class LivePort:
     neighbour of which a message has come in.
     """
 
-    def __init__(
-        self,
-        agent: int,
-        clock: Clock,
-        neighbourhood: Neighbourhood,
-        writer: Writer,
-        memory: JournalMemory,
-        carrier: Carrier,
-        numbering: Numbering,
-        rounds: int,
-        features: int,
-        work_time: Callable[[int], float] | None,
-        known: dict[int, set[int]],
-        replay: RepeatedRound | None = None,
-    ) -> None:
-        self.agent = agent
-        self.neighbours: Sequence[int] = neighbourhood.peers
-        self._clock = clock
-        self._neighbourhood = neighbourhood
-        self._writer = writer
-        self._memory = memory
-        self._carrier = carrier
-        self._number = numbering
-        self._rounds = rounds
-        self._features = features
-        self._work_time = work_time
-        self._known = known
+    agent: int
+    clock: Clock
+    neighbourhood: Neighbourhood
+    writer: Writer
+    memory: JournalMemory
+    carrier: Carrier
+    numbering: Numbering
+    rounds: int
+    features: int
+    work_time: Callable[[int], float] | None
+    known: dict[int, set[int]]
+    replay: RepeatedRound | None = None
+
+    def __post_init__(self) -> None:
+        self.neighbours: Sequence[int] = self.neighbourhood.peers
         self._copies: Counter[tuple[int, int]] = Counter()
-        self._replay = replay
         self._waiting: tuple[asyncio.Future[None], Callable[[], bool]] | None = None
-        self._resumed = clock.now
+        self._resumed = self.now
 
     @property
     def now(self) -> float:
-        return self._clock.now
+        return self.clock.now
 
     def emit(self, event: events.Event) -> None:
-        if self._replay is not None and self._replay.noted:
-            noted = self._replay.noted.popleft()
-            if isinstance(noted, events.RoundTimeout) and type(noted) is not type(event) and self._replay.noted:
+        if self.replay is not None and self.replay.noted:
+            noted = self.replay.noted.popleft()
+            if isinstance(noted, events.RoundTimeout) and type(noted) is not type(event) and self.replay.noted:
                 # What came too late the first time is there already the second time.
-                noted = self._replay.noted.popleft()
+                noted = self.replay.noted.popleft()
             if type(noted) is not type(event) or (isinstance(event, _BINDING) and noted != event):
                 raise LiveError(
-                    f"agent {self.agent} cannot repeat round {self._replay.round} as it was before the crash "
+                    f"agent {self.agent} cannot repeat round {self.replay.round} as it was before the crash "
                     f"({event.kind} differs): go on with the version and the machine that made the checkpoint"
                 )
             return
-        self._memory.event(self.now, event)
+        self.memory.event(self.now, event)
 
     async def propose(self, peer: Peer, round: int) -> Proposal:
         return alone(peer.propose(round))
 
     async def compute(self, gradients: int) -> None:
         # The program has done the work already, since it last waited. Only what is left of the time passes here.
-        left = 0.0 if self._work_time is None else self._resumed + self._work_time(gradients) - self.now
+        left = 0.0 if self.work_time is None else self._resumed + self.work_time(gradients) - self.now
         await asyncio.sleep(max(0.0, left))
         self._resumed = self.now
 
     def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
-        return self._writer.model(model, accompany)
+        return self.writer.model(model, accompany)
 
     def seal(self, peer: int, parts: Parts) -> bytes:
-        return self._writer.letter(peer, parts)
+        return self.writer.letter(peer, parts)
 
     def broadcast(self, round: int, payload: bytes) -> None:
         self._send(round, frame.Kind.VALUE, dict.fromkeys(self.neighbours, payload))
@@ -137,20 +125,20 @@ class LivePort:
             peer: frame.encode(kind, sender=self.agent, round=round, payload=payload)
             for peer, payload in payloads.items()
         }
-        if self._replay is not None:
-            self._send_again(self._replay, frames)
+        if self.replay is not None:
+            self._send_again(self.replay, frames)
             return
         now = self.now
-        passages = self._carrier.offer(now, {peer: len(raw) for peer, raw in frames.items()})
+        passages = self.carrier.offer(now, {peer: len(raw) for peer, raw in frames.items()})
         for peer, payload in payloads.items():
             # What shares one transmission has its bytes counted once.
             counted = passages[peer].packets > 0
             size = (len(payload), passages[peer].wire_bytes or len(frames[peer])) if counted else (0, 0)
-            number = self._number(self.agent, peer, round)
+            number = self.numbering(self.agent, peer, round)
             sent = events.MessageSent(self.agent, round, peer, number, kind.label, *size)
-            self._memory.event(now, sent)
-        self._memory.sending(round, frames)
-        self._carrier.launch(round, frames, passages)
+            self.memory.event(now, sent)
+        self.memory.sending(round, frames)
+        self.carrier.launch(round, frames, passages)
 
     def _send_again(self, replay: RepeatedRound, frames: Mapping[int, bytes]) -> None:
         if dict(replay.frames) != frames:
@@ -158,8 +146,8 @@ class LivePort:
                 f"agent {self.agent} cannot repeat round {replay.round} as it was before the crash (its message "
                 "differs): go on with the version and the machine that made the checkpoint"
             )
-        self._carrier.launch(replay.round, {peer: frames[peer] for peer in replay.passages}, replay.passages)
-        self._replay = None
+        self.carrier.launch(replay.round, {peer: frames[peer] for peer in replay.passages}, replay.passages)
+        self.replay = None
         for peer, raw in replay.later:
             self.hear(peer, raw)
 
@@ -188,23 +176,23 @@ class LivePort:
             self.emit(events.ValueUsed(self.agent, round, value.peer, age))
 
     def finished(self, round: int, peer: Peer) -> None:
-        self._replay = None
-        self._memory.finished(round, peer.theta, peer.dual)
+        self.replay = None
+        self.memory.finished(round, peer.theta, peer.dual)
 
     def receive(self, peer: int, raw: bytes) -> None:
         """A neighbour's frame has come in; a FrameError if it cannot be used."""
         round, parts = self._opened(raw)
-        number = self._number(peer, self.agent, round)
-        if round in self._known[peer]:
+        number = self.numbering(peer, self.agent, round)
+        if round in self.known[peer]:
             self._copies[peer, round] += 1
             if self._copies[peer, round] > _MOST_COPIES:
                 raise FrameError(f"round {round} has come in {self._copies[peer, round]} times before")
-            self._memory.event(self.now, events.MessageDuplicated(self.agent, round, peer, number))
+            self.memory.event(self.now, events.MessageDuplicated(self.agent, round, peer, number))
             return
-        self._known[peer].add(round)
-        self._memory.heard(self.now, events.MessageDelivered(self.agent, round, peer, number), raw)
-        if self._replay is not None:
-            self._replay.later.append((peer, raw))
+        self.known[peer].add(round)
+        self.memory.heard(self.now, events.MessageDelivered(self.agent, round, peer, number), raw)
+        if self.replay is not None:
+            self.replay.later.append((peer, raw))
         else:
             self._hear(peer, round, parts)
 
@@ -213,7 +201,7 @@ class LivePort:
         self._hear(peer, *self._opened(raw))
 
     def _hear(self, peer: int, round: int, parts: Parts | None) -> None:
-        self._neighbourhood.hear(peer, round, parts)
+        self.neighbourhood.hear(peer, round, parts)
         if self._waiting is not None:
             signal, ready = self._waiting
             if not signal.done() and ready():
@@ -222,15 +210,15 @@ class LivePort:
     def _opened(self, raw: bytes) -> tuple[int, Parts | None]:
         """The round that a frame is about and what it says of it, if it has a place in this run."""
         found = frame.decode(raw)
-        if found.kind not in (frame.Kind.VALUE, frame.Kind.NOTICE) or not 0 < found.round <= self._rounds:
+        if found.kind not in (frame.Kind.VALUE, frame.Kind.NOTICE) or not 0 < found.round <= self.rounds:
             raise FrameError(f"a {found.kind.label} of round {found.round} has no place in this run")
         if found.kind is frame.Kind.NOTICE:
             if found.payload:
                 raise FrameError("a notice says nothing, this one has a payload")
             return found.round, None
-        parts = self._writer.decode(found.payload, self._features)
+        parts = self.writer.decode(found.payload, self.features)
         # A model, perhaps with what belongs to it entry by entry, perhaps with one number besides.
-        lengths, full = [len(part) for part in parts], self._features
+        lengths, full = [len(part) for part in parts], self.features
         if lengths not in ([full], [full, full], [full, full, 1]):
             raise FrameError(f"parts of {lengths} entries are no message about a model of {full}")
         return found.round, parts

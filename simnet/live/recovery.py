@@ -51,6 +51,7 @@ _MOST = 64 << 20
 """Bytes of superfluous records before the journal is written anew without them."""
 
 
+@dataclass(eq=False)
 class JournalMemory:
     """Writes everything to a journal.
 
@@ -61,52 +62,46 @@ class JournalMemory:
     must not be lived twice, with other values of the neighbours but the same noise.
     """
 
-    def __init__(
-        self,
-        book: Journal,
-        checkpoint: Callable[[], bytes],
-        seen: Callable[[], Seen],
-        confirm: Callable[[Seen], None],
-        told: Callable[[int], None],
-    ) -> None:
-        self._journal = book
-        self._checkpoint = checkpoint
-        self._seen = seen
-        self._confirm = confirm
-        self._told = told
+    journal: Journal
+    checkpoint: Callable[[], bytes]
+    seen: Callable[[], Seen]
+    confirm: Callable[[Seen], None]
+    told: Callable[[int], None]
+
+    def __post_init__(self) -> None:
         self._safe = False
         """Whether something of the present round was made safe."""
 
     def event(self, t: float, event: events.Event) -> None:
         """An event happened."""
-        self._journal.add(RecordKind.EVENT, journal.event_body(t, event))
+        self.journal.add(RecordKind.EVENT, journal.event_body(t, event))
 
     def heard(self, t: float, event: events.MessageDelivered, raw: bytes) -> None:
         """A frame came in that was not known before, and the event says so."""
-        self._journal.add(RecordKind.HEARD, encode(Heard(journal.event_body(t, event), raw)))
+        self.journal.add(RecordKind.HEARD, encode(Heard(journal.event_body(t, event), raw)))
 
     def sending(self, round: int, frames: Mapping[int, bytes]) -> None:
         """These frames are about to leave; when this returns they, and all that was noted before, are safe."""
-        self._journal.add(RecordKind.SENDING, encode(Sending(round, dict(frames))))
+        self.journal.add(RecordKind.SENDING, encode(Sending(round, dict(frames))))
         self.save()
         self._safe = True
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:
         """A round is over."""
-        self._journal.add(RecordKind.RESULT, encode(RoundResult.of(round, theta, dual)))
-        self._journal.add(RecordKind.STATE, self._checkpoint())
+        self.journal.add(RecordKind.RESULT, encode(RoundResult.of(round, theta, dual)))
+        self.journal.add(RecordKind.STATE, self.checkpoint())
         if not self._safe:
             self.save()
         self._safe = False
-        if self._journal.superfluous > _MOST:
-            self._journal.rewrite(journal.compacted(journal.read(self._journal.path)))
-        self._told(round)
+        if self.journal.superfluous > _MOST:
+            self.journal.rewrite(journal.compacted(journal.read(self.journal.path)))
+        self.told(round)
 
     def save(self) -> None:
         """Make all of it safe, and let the neighbours forget what has come in."""
-        seen = self._seen()
-        self._journal.sync()
-        self._confirm(seen)
+        seen = self.seen()
+        self.journal.sync()
+        self.confirm(seen)
 
 
 @dataclass

@@ -12,6 +12,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 
 from simnet.errors import LiveError
 from simnet.live.certificates import agent_of
@@ -23,6 +24,7 @@ _BREATHER = 0.1
 """Seconds to wait when the system has no more sockets to give."""
 
 
+@dataclass(eq=False)
 class Server:
     """Takes envelopes from the neighbours that `inboxes` names, and answers each.
 
@@ -30,23 +32,15 @@ class Server:
     Arrivals get a receipt; the acknowledgement waits for `confirm`.
     """
 
-    def __init__(
-        self,
-        me: Identity,
-        inboxes: Mapping[int, PeerInbox],
-        tls: ssl.SSLContext | None,
-        limits: Limits,
-        hand_over: Callable[[int, bytes], None],
-        report: Callable[[int | None, Reason], None],
-        on_call: Callable[[int], None],
-    ) -> None:
-        self._me = me
-        self._inboxes = inboxes
-        self._tls = tls
-        self._limits = limits
-        self._hand_over = hand_over
-        self._report = report
-        self._on_call = on_call
+    me: Identity
+    inboxes: Mapping[int, PeerInbox]
+    tls: ssl.SSLContext | None
+    limits: Limits
+    hand_over: Callable[[int, bytes], None]
+    report: Callable[[int | None, Reason], None]
+    on_call: Callable[[int], None]
+
+    def __post_init__(self) -> None:
         self._strangers: dict[asyncio.Task[None], None] = {}
         self._neighbours: dict[int, tuple[asyncio.Task[None], Connection]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -68,7 +62,7 @@ class Server:
             self._listener = socket.create_server(address[:2], family=family, backlog=128)
         except OSError as error:
             raise LiveError(
-                f"agent {self._me.agent} cannot listen on {host}:{port} ({error.strerror}): "
+                f"agent {self.me.agent} cannot listen on {host}:{port} ({error.strerror}): "
                 "give it an address of this machine and a free port"
             ) from None
         self._listener.setblocking(False)
@@ -86,7 +80,7 @@ class Server:
         """Tell a neighbour, if it is connected, what it may forget."""
         if peer in self._neighbours:
             _, connection = self._neighbours[peer]
-            connection.write(self._me.say(EnvelopeKind.ACK, self._inboxes[peer].confirmed))
+            connection.write(self.me.say(EnvelopeKind.ACK, self.inboxes[peer].confirmed))
 
     async def _listen(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -99,7 +93,7 @@ class Server:
                 self._dismiss()
                 await asyncio.sleep(_BREATHER)
                 continue
-            if len(self._strangers) >= self._limits.introductions:
+            if len(self._strangers) >= self.limits.introductions:
                 self._dismiss()
             self._strangers[self._start(self._meet(sock))] = None
 
@@ -108,7 +102,7 @@ class Server:
         if oldest is not None:
             del self._strangers[oldest]
             oldest.cancel()
-            self._report(None, Reason.CROWDED)
+            self.report(None, Reason.CROWDED)
 
     async def _meet(self, sock: socket.socket) -> None:
         task = asyncio.current_task()
@@ -117,19 +111,19 @@ class Server:
         connection: Connection | None = None
         try:
             try:
-                async with asyncio.timeout(self._limits.introduction):
-                    connection = await accept(sock, self._tls)
+                async with asyncio.timeout(self.limits.introduction):
+                    connection = await accept(sock, self.tls)
                     peer = self._identify(connection)
-                    hello = await connection.receive(0, self._limits.introduction)
+                    hello = await connection.receive(0, self.limits.introduction)
             except TimeoutError:
-                raise Refused(Reason.SLOW, f"no hello after {self._limits.introduction} s") from None
+                raise Refused(Reason.SLOW, f"no hello after {self.limits.introduction} s") from None
             if hello is None:
                 raise Refused(Reason.HANDSHAKE, "the connection ended before a hello")
             peer = self._admit(peer, hello)
             self._strangers.pop(task, None)
             await self._serve(peer, connection, task)
         except Refused as refused:
-            self._report(peer, refused.reason)
+            self.report(peer, refused.reason)
             if connection is not None:
                 connection.abort()
         except OSError:
@@ -144,20 +138,20 @@ class Server:
 
     def _identify(self, connection: Connection) -> int | None:
         """The neighbour that the certificate names; without TLS nobody is named."""
-        if self._tls is None:
+        if self.tls is None:
             return None
         agent = agent_of(connection.certificate)
-        if agent not in self._inboxes:
+        if agent not in self.inboxes:
             raise Refused(Reason.STRANGER, f"agent {agent} of this deployment is no neighbour")
         return agent
 
     def _admit(self, peer: int | None, hello: Envelope) -> int:
         if peer is None:
             peer = hello.sender
-            if peer not in self._inboxes:
+            if peer not in self.inboxes:
                 raise Refused(Reason.STRANGER, f"agent {peer} is no neighbour")
-        self._me.expect(hello, peer, EnvelopeKind.HELLO)
-        inbox = self._inboxes[peer]
+        self.me.expect(hello, peer, EnvelopeKind.HELLO)
+        inbox = self.inboxes[peer]
         inbox.greet(hello.incarnation)
         inbox.start(hello.sequence)
         return peer
@@ -167,18 +161,18 @@ class Server:
             earlier, _ = self._neighbours[peer]
             earlier.cancel()
         self._neighbours[peer] = task, connection
-        inbox = self._inboxes[peer]
-        connection.write(self._me.say(EnvelopeKind.HELLO, inbox.received))
-        connection.write(self._me.say(EnvelopeKind.ACK, inbox.confirmed))
-        self._on_call(peer)
+        inbox = self.inboxes[peer]
+        connection.write(self.me.say(EnvelopeKind.HELLO, inbox.received))
+        connection.write(self.me.say(EnvelopeKind.ACK, inbox.confirmed))
+        self.on_call(peer)
         try:
-            while (item := await connection.receive(self._limits.frame_bytes, self._limits.envelope)) is not None:
-                self._me.expect(item, peer, EnvelopeKind.DATA)
+            while (item := await connection.receive(self.limits.frame_bytes, self.limits.envelope)) is not None:
+                self.me.expect(item, peer, EnvelopeKind.DATA)
                 inbox.judge(item)
-                self._hand_over(peer, item.content)
+                self.hand_over(peer, item.content)
                 inbox.take(item)
-                connection.write(self._me.say(EnvelopeKind.RECEIPT, inbox.received))
-                await connection.flush(self._limits.envelope)
+                connection.write(self.me.say(EnvelopeKind.RECEIPT, inbox.received))
+                await connection.flush(self.limits.envelope)
         finally:
             if self._neighbours.get(peer, (None,))[0] is task:
                 del self._neighbours[peer]

@@ -20,9 +20,6 @@ from simnet.network.frame import HEADER_BYTES, decode
 from simnet.network.link import Link, Passage
 from simnet.record import events
 
-Note = Callable[[events.Event], None]
-Send = Callable[[int, bytes], None]
-
 
 class Clock:
     """Seconds since `epoch` (a Unix time); never less than `floor`, and never backwards."""
@@ -48,11 +45,11 @@ class Numbering:
         return (round - 1) * len(others) + others.index(peer) + 1
 
 
+@dataclass(eq=False)
 class Carrier:
     """Takes frames to the neighbours at once: the real network is what it is."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    send: Callable[[int, bytes], None]
 
     def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
         """What becomes of a round's frames, by neighbour; a link draws on its random streams."""
@@ -61,7 +58,7 @@ class Carrier:
     def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
         """Send the frames: each meets what its passage says."""
         for peer, raw in frames.items():
-            self._send(peer, raw)
+            self.send(peer, raw)
 
     def recall(self, past: Iterable[tuple[float, events.Event]]) -> dict[tuple[int, int], Passage]:
         """Come to the state after these events; the passages of the messages among them, by round and neighbour."""
@@ -80,54 +77,44 @@ class Carrier:
         return {}
 
 
+@dataclass(eq=False)
 class Shim(Carrier):
     """Takes them as the links of the scenario would, by neighbour; inside a running event loop.
 
     `note` puts a fate on the record, `send` is the channel's, and `fail` hears of what either raises later on.
     """
 
-    def __init__(
-        self,
-        agent: int,
-        links: Mapping[int, Link],
-        clock: Clock,
-        numbering: Numbering,
-        note: Note,
-        send: Send,
-        fail: Callable[[BaseException], None],
-        *,
-        shared_medium: bool = False,
-    ) -> None:
-        super().__init__(send)
-        self._agent = agent
-        self._links = links
-        self._clock = clock
-        self._number = numbering
-        self._note = note
-        self._fail = fail
-        self._shared_medium = shared_medium
-        self._waiting: dict[int, list[tuple[float, int, bytes]]] = {peer: [] for peer in links}
+    agent: int
+    links: Mapping[int, Link]
+    clock: Clock
+    numbering: Numbering
+    note: Callable[[events.Event], None]
+    fail: Callable[[BaseException], None]
+    shared_medium: bool = False
+
+    def __post_init__(self) -> None:
+        self._waiting: dict[int, list[tuple[float, int, bytes]]] = {peer: [] for peer in self.links}
         """Heaps: when a frame is due, how many were launched before it, and its bytes."""
         self._launched = 0
 
     def offer(self, now: float, sizes: Mapping[int, int]) -> dict[int, Passage]:
-        if not self._shared_medium:
-            return {peer: self._links[peer].send(now, size) for peer, size in sizes.items()}
+        if not self.shared_medium:
+            return {peer: self.links[peer].send(now, size) for peer, size in sizes.items()}
         # One transmission that every peer hears over its own wire; its bytes are counted with the first message.
         first, size = next(iter(sizes.items()))
-        departure = self._links[first].transmitter.admit(now, size)
-        passages = {peer: self._links[peer].send(now, size, departure) for peer in sizes}
+        departure = self.links[first].transmitter.admit(now, size)
+        passages = {peer: self.links[peer].send(now, size, departure) for peer in sizes}
         return {peer: passage if peer == first else replace(passage, packets=0) for peer, passage in passages.items()}
 
     def launch(self, round: int, frames: Mapping[int, bytes], passages: Mapping[int, Passage]) -> None:
         for peer, raw in frames.items():
-            passage, where = passages[peer], (self._agent, round, peer, self._number(self._agent, peer, round))
+            passage, where = passages[peer], (self.agent, round, peer, self.numbering(self.agent, peer, round))
             if passage.fate == "overflowed":
-                self._note(events.MessageOverflowed(*where))
+                self.note(events.MessageOverflowed(*where))
             elif passage.fate == "lost":
-                self._at(passage.departs, self._note, events.MessageLost(*where))
+                self._at(passage.departs, self.note, events.MessageLost(*where))
             elif passage.corrupted:
-                self._at(passage.arrives, self._note, events.MessageLost(*where, "corrupted"))
+                self._at(passage.arrives, self.note, events.MessageLost(*where, "corrupted"))
             else:
                 for arrives in (passage.arrives, *passage.copies):
                     self._launched += 1
@@ -143,15 +130,15 @@ class Shim(Carrier):
             try:
                 then(*arguments)
             except Exception as error:
-                self._fail(error)  # a loop would only log it
+                self.fail(error)  # a loop would only log it
 
-        asyncio.get_running_loop().call_later(max(0.0, when - self._clock.now), act)
+        asyncio.get_running_loop().call_later(max(0.0, when - self.clock.now), act)
 
     def _hand_over(self, peer: int, now: float) -> None:
         """What is due by now, in order: a timer may be early by as much as a clock's grain, a frame never overtakes."""
         waiting = self._waiting[peer]
         while waiting and waiting[0][0] <= now:
-            self._send(peer, heappop(waiting)[2])
+            self.send(peer, heappop(waiting)[2])
 
 
 def round_of(raw: bytes) -> int:

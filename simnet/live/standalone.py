@@ -9,7 +9,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -52,6 +52,7 @@ def read_address(text: object, what: str) -> Address:
     return host, int(port)
 
 
+@dataclass(eq=False)
 class OwnSupervisor:
     """A supervisor that begins when the neighbours are there, and leaves when nobody can need the agent any more.
 
@@ -59,19 +60,20 @@ class OwnSupervisor:
     any case.
     """
 
-    def __init__(self, rounds: int, linger: float, say: Callable[[str], None]) -> None:
-        self._rounds = rounds
-        self._linger = linger
-        self._say = say
+    rounds: int
+    linger: float
+    say: Callable[[str], None]
+
+    def __post_init__(self) -> None:
         self._refused: Counter[tuple[int | None, str]] = Counter()
 
     async def epoch(self) -> float:
-        self._say("all neighbours are there; the first round begins")
+        self.say("all neighbours are there; the first round begins")
         return time.time()
 
     def round_finished(self, round: int) -> None:
-        if round == self._rounds or round % max(1, self._rounds // 10) == 0:
-            self._say(f"round {round} of {self._rounds}")
+        if round == self.rounds or round % max(1, self.rounds // 10) == 0:
+            self.say(f"round {round} of {self.rounds}")
 
     def refused(self, peer: int | None, reason: str) -> None:
         """Told at the first, the tenth, the hundredth time: a flood must not fill a disk."""
@@ -79,15 +81,15 @@ class OwnSupervisor:
         count = self._refused[peer, reason]
         if milestone(count):
             who = "somebody" if peer is None else f"agent {peer}"
-            self._say(f"refused what {who} sent: {reason}" + (f", {count} times by now" if count > 1 else ""))
+            self.say(f"refused what {who} sent: {reason}" + (f", {count} times by now" if count > 1 else ""))
 
     async def until_dismissed(self, agent: LiveAgent) -> None:
-        self._say("finished; waiting for the neighbours")
-        end = time.monotonic() + self._linger
+        self.say("finished; waiting for the neighbours")
+        end = time.monotonic() + self.linger
         while time.monotonic() < end:
             agent.memory.save()
             nothing_left = not any(agent.carrier.waiting.values()) and not any(agent.channel.pending.values())
-            if nothing_left and agent.neighbourhood.missing(self._rounds) == 0:
+            if nothing_left and agent.neighbourhood.missing(self.rounds) == 0:
                 return
             await asyncio.sleep(_PAUSE)
 

@@ -67,7 +67,7 @@ class Party:
             self._note(lambda peer, reason: self.refused.append((peer, reason))),
             self._note(lambda peer, up: self.states.append((peer, up))),
             lambda _, old: self.overflowed.append(frame.decode(old).round),
-            limits,
+            limits or Limits(),
         )
 
     def _note(self, append: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:

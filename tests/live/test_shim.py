@@ -26,9 +26,7 @@ class Way:
         self.failures: list[BaseException] = []
         self.clock = Clock(time.time())
         links = {peer: Link(model, Streams(1), f"0>{peer}") for peer in (1, 2)}
-        self.shim = Shim(
-            0, links, self.clock, NUMBERING, self.noted.append, self._take, self.failures.append, shared_medium=shared
-        )
+        self.shim = Shim(self._take, 0, links, self.clock, NUMBERING, self.noted.append, self.failures.append, shared)
 
     def _take(self, peer: int, raw: bytes) -> None:
         if not raw:
