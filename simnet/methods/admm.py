@@ -169,12 +169,10 @@ class AdmmPeer(Peer):
         self.duals.absorb(t, self.theta, sent, known)
 
     def forget(self) -> None:
-        """A crash: model and dual are gone. What was spent stays spent, and what was tested stays tested."""
         self.theta = self._start = np.zeros(self.objective.features)
         self.duals.forget()
 
     def recall(self, answers: Sequence[Known]) -> None:
-        """Take over what the neighbours last heard from this agent, the newest of it."""
         newest = max(answers, key=lambda answer: answer.round, default=None)
         if newest is not None and newest.round > 0:
             self.theta = self.duals.recall(newest)

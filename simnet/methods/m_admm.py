@@ -21,7 +21,7 @@ release also carries the small Gaussian noise of its plan (`simnet.privacy.noise
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -85,11 +85,8 @@ class _Perturbed(Scheduled):
         etas = [self.penalties(agent, setting.rounds) for agent in agents]
         steps = [[self.dual_steps(agent)(t) for t in rounds] for agent in agents]
         growth = min(b / a for own in etas for a, b in pairwise(own)) if setting.rounds > 1 else 1.0
-        pairs = zip(etas, steps, strict=True)
-        least, step = min(
-            ((eta, step) for own, theirs in pairs for eta, step in zip(own, theirs, strict=True)),
-            key=lambda pair: pair[0] - pair[1],
-        )
+        pairs = zip(chain(*etas), chain(*steps), strict=True)
+        least, step = min(pairs, key=lambda pair: pair[0] - pair[1])
         one = len({step for own in steps for step in own}) == 1
         return [
             Finding(

@@ -6,11 +6,9 @@ network and no log. The agent program drives it, one round after another:
     proposal = peer.propose(t)              solve, perhaps test, perhaps perturb
     peer.absorb(t, sent, known)             dual update, with what was really sent and what is known of the neighbours
 
-A peer need not compute everything itself. It may yield local problems and measurements one by one and be sent the
-answers (`Work`), so that an engine can answer those of many agents at once; `alone` answers them on the spot.
-
-A message carries `Parts`: a tuple of vectors whose first is the model; duals that survive loss add more, or send each
-neighbour something of its own (`simnet.methods.duals`).
+It may yield local problems and measurements one by one and be sent the answers (`Work`), so that an engine can answer
+those of many agents at once; `alone` answers them on the spot. A message carries `Parts`, a tuple of vectors: the model
+first, then what the duals add to survive loss (`simnet.methods.duals`).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from struct import pack, unpack_from
 from typing import Annotated, Any
@@ -37,14 +38,12 @@ TINIEST = float(np.finfo(np.float64).tiny)
 _FLOAT, _STEP, _SHORT, _COUNT = (np.dtype(name) for name in ("<f8", "i1", "<u2", "<u4"))
 
 
+@dataclass(slots=True, eq=False)
 class PayloadReader:
     """A payload, and how far it has been read."""
 
-    __slots__ = ("_payload", "_place")
-
-    def __init__(self, payload: bytes, place: int = 0) -> None:
-        self._payload = payload
-        self._place = place
+    _payload: bytes
+    _place: int = 0
 
     def take(self, dtype: np.dtype[Any], count: int) -> npt.NDArray[Any]:
         """The next `count` numbers."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +25,8 @@ from simnet.streams import Streams
 Numbers = npt.NDArray[np.float64]
 
 
-class Source(Protocol):
-    """What is asked of a generator, all of it in one draw."""
-
-    def random(self, size: int) -> Numbers: ...
-
-    def standard_normal(self, size: int) -> Numbers: ...
-
-    def standard_gamma(self, shape: float, size: int) -> Numbers: ...
-
-    def integers(self, low: int, *, size: int) -> npt.NDArray[np.int64]: ...
-
-
+Source: TypeAlias = "np.random.Generator | JoinedStreams"
+"""What numbers are drawn from, all of them in one draw."""
 Draw = Callable[[np.random.Generator, int], Numbers]
 Blocks = tuple[tuple[int, ...], int]
 """How many numbers are drawn at once: the first times, and then always."""

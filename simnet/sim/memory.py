@@ -1,11 +1,8 @@
 """What keeps memory quick in a large run: no garbage collection where there is no garbage, and large pages.
 
-Building a world and letting it happen make millions of objects that all stay, or that go as soon as nobody needs them.
-None of them form cycles, and Python's collector of cycles would visit all of them again and again.
-
-A message of a network of 10⁵ agents finds its receiver somewhere in 3 GiB, in no cache; and with pages of 4 KiB the
-way to it, the table of pages, is in none either. Pages of 2 MiB take a third off the time of such a visit. Linux has
-them from 6.1 on, but Python's allocator does not ask for them, and most systems give them only to those who ask.
+A run makes millions of objects that all stay, or that go as soon as nobody needs them. None of them form cycles, and
+Python's collector of cycles would visit all of them again and again. Pages of 2 MiB make visits to memory that is in no
+cache quicker (docs/performance.md). Linux has them from 6.1 on, but most systems give them only to those who ask.
 """
 
 from __future__ import annotations
