@@ -88,10 +88,11 @@ class AuditResult:
         """Keep the audit as `out/<name>/<digest12>/`, all of it or nothing: figures, scores, picture, scenario."""
         from simnet.audit.figure import draw
 
+        plan = self.plan.model_dump(mode="json", exclude_none=True)
         texts = {
             "audit.json": json_text(self.summary()),
             "scores.csv": csv_text(self._rows()),
-            "scenario.toml": self._toml(),
+            "scenario.toml": tomli_w.dumps(self.scenario.resolved() | {"audit": plan}),
         }
         digest = sha256("".join(texts.values()).encode()).hexdigest()
         parent = Path(out) / slug(self.scenario.name)
@@ -114,10 +115,6 @@ class AuditResult:
                 named = zip(self.trials.names, (f"{score:.8g}" for score in scores), strict=True)
                 rows.append({"data": number, "run": run, **dict(named)})
         return rows
-
-    def _toml(self) -> str:
-        mine = self.plan.model_dump(mode="json", exclude_none=True)
-        return tomli_w.dumps(self.scenario.resolved() | {"audit": mine})
 
 
 def _finite(value: float | None) -> float | None:

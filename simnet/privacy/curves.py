@@ -109,16 +109,6 @@ def output(orders: Curve, tolerance: float, curvature: float, sigma: float) -> C
     return gaussian(orders, 2.0 * tolerance / curvature, sigma)
 
 
-def gamma_objective(orders: Curve, rate: float, shift: float, kappa: float) -> Curve:
-    """Objective perturbation by a vector of density ∝ exp(−α|n|): pure, with ε = αΔ + log(1+κ).
-
-    n is a bijective function of the exact minimiser, moved by at most `shift` = Δ when a row is replaced; the density
-    changes by at most e^{αΔ} and the Jacobian by at most 1 + κ (steps (i) and (ii) of `objective`). If n enters the
-    objective as w n·θ, then Δ = 2CL/(m w): w = 2ηV for DVP and M-ADMM, w = 1 for R-ADMM.
-    """
-    return pure(orders, rate * shift + float(np.log1p(kappa)))
-
-
 def redrawn_tests(orders: Curve, sensitivity: float, threshold_scale: float, query_scale: float, tests: int) -> Curve:
     """`tests` comparisons with fresh noise on both sides: pure each, with ε = Δ/max(scales), and all of them count.
 

@@ -92,11 +92,17 @@ def _sparse_vector(orders: Curve, p: Parameters) -> Curve:
 
 
 def _gamma_objective(orders: Curve, p: Parameters) -> Curve:
+    """Objective perturbation by a vector of density ∝ exp(−α|n|): pure, with ε = αΔ + log(1+κ).
+
+    n is a bijective function of the exact minimiser, moved by at most `shift` = Δ when a row is replaced; the density
+    changes by at most e^{αΔ} and the Jacobian by at most 1 + κ (steps (i) and (ii) of `curves.objective`). If n enters
+    the objective as w n·θ, then Δ = 2CL/(m w): w = 2ηV for DVP and M-ADMM, w = 1 for R-ADMM.
+    """
     if p["noise_weight"] == 0.0:
         return _infinite(orders, p)
     problem = _problem(p)
     shift = problem.gradient_shift / p["noise_weight"]
-    return curves.gamma_objective(orders, p["rate"], shift, problem.kappa) + _output(orders, p)
+    return curves.pure(orders, p["rate"] * shift + math.log1p(problem.kappa)) + _output(orders, p)
 
 
 def _primal_gamma(orders: Curve, p: Parameters) -> Curve:

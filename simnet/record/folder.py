@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from threadpoolctl import threadpool_info
@@ -72,9 +71,7 @@ class RunFolder:
             self._folder.commit(target)
         return target
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._discard()
 
     def _discard(self) -> None:
@@ -119,12 +116,9 @@ def _version(package: str) -> str | None:
 
 def _blas() -> list[str]:
     """Every BLAS in use, for example `openblas 0.3.27 Haswell`: its kernels decide the last bits of a product."""
-    found = (library for library in threadpool_info() if library["user_api"] == "blas")
-    names = (
-        " ".join(str(library.get(key) or "") for key in ("internal_api", "version", "architecture"))
-        for library in found
-    )
-    return sorted({name.strip() for name in names})
+    libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    keys = ("internal_api", "version", "architecture")
+    return sorted({" ".join(str(library.get(key) or "") for key in keys).strip() for library in libraries})
 
 
 def slug(name: str) -> str:

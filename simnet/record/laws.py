@@ -253,7 +253,8 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
         return
     *journey, has_value, sent_at = found
     if journey != [sender, receiver, event.round]:
-        told, true = (_journey(*each) for each in ((sender, receiver, event.round), journey))
+        ways = ((sender, receiver, event.round), journey)
+        told, true = (f"from agent {a} to agent {b} in round {round}" for a, b, round in ways)
         run.complain(f"message {message} is {fate} {told}, but it was sent {true}")
     if run.t < sent_at:
         run.complain(f"message {message} is {fate} before it is sent")
@@ -263,10 +264,6 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
             link.ahead += (event.round,)
         else:
             link.newest = max(link.newest, event.round)
-
-
-def _journey(sender: int, peer: int, round: int) -> str:
-    return f"from agent {sender} to agent {peer} in round {round}"
 
 
 def _broke_or_healed(run: _Run, event: events.FaultEvent) -> None:

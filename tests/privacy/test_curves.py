@@ -105,6 +105,8 @@ def test_the_laplace_mechanism_and_objective_perturbation_by_gamma_noise_stay_be
 ) -> None:
     """One dimension: n is Laplace, θ ↦ n is any map with slope ratio at most 1 + κ and shift at most Δ."""
     shift = 0.7
+    numbers = {"rows": 1.0, "curvature": 1.0, "lipschitz": shift / 2, "smoothness": kappa, "weight": 1.0, "rate": rate}
+    numbers |= {"noise_weight": 1.0, "tolerance": 0.0, "output_sigma": 1.0}
     n = np.linspace(-60 / rate - 5, 60 / rate + 5, 400_001)
     # v rises from −Δ to Δ with slope κ around 0, which is as steep as a row's curvature allows.
     v = np.clip(kappa * n, -shift, shift)
@@ -114,12 +116,12 @@ def test_the_laplace_mechanism_and_objective_perturbation_by_gamma_noise_stay_be
     for a in (1.5, 4.0, 16.0):
         density = 0.5 * rate * np.exp(-rate * np.abs(n) + (a - 1) * ratio)
         truth = math.log(integrate.trapezoid(density, n)) / (a - 1)
-        assert truth <= curves.gamma_objective(np.array([a]), rate, shift, kappa)[0] + 1e-9
+        assert truth <= MECHANISMS["linear-gamma"].curve(np.array([a]), numbers)[0] + 1e-9
     plain = rate * (np.abs(n + shift) - np.abs(n))
     for a in (1.5, 4.0):
         density = 0.5 * rate * np.exp(-rate * np.abs(n) + (a - 1) * plain)
         truth = math.log(integrate.trapezoid(density, n)) / (a - 1)
-        assert truth <= curves.pure(np.array([a]), rate * shift)[0] + 1e-6
+        assert truth <= MECHANISMS["primal-gamma"].curve(np.array([a]), numbers)[0] + 1e-6
 
 
 def test_a_noisy_mean_gradient_costs_what_its_two_densities_say() -> None:
@@ -142,11 +144,13 @@ def test_a_noisy_minimiser_costs_what_its_two_densities_say() -> None:
     """The quadratic (μ/2)θ² ± (L/m)θ has its minimisers 2L/(mμ) apart, as far as any."""
     mu, m, sigma = 0.7, 5.0, 0.4
     place = 1.0 / (m * mu)
+    numbers = {"rows": m, "curvature": mu, "lipschitz": 1.0, "smoothness": 0.0, "weight": 1.0}
+    numbers |= {"sigma": sigma, "tolerance": 0.0}
     x = np.linspace(-15.0, 15.0, 3001)
     for a in (1.5, 4.0, 9.0):
         log = a * stats.norm.logpdf(x, place, sigma) + (1 - a) * stats.norm.logpdf(x, -place, sigma)
         truth = math.log(integrate.trapezoid(np.exp(log), x)) / (a - 1)
-        assert curves.gaussian(np.array([a]), 2.0 * place, sigma)[0] == pytest.approx(truth, rel=1e-6)
+        assert MECHANISMS["primal-gaussian"].curve(np.array([a]), numbers)[0] == pytest.approx(truth, rel=1e-6)
 
 
 def test_laplace_compositions_agree_with_privacy_loss_distributions() -> None:
