@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from simnet.live.fleet import Fleet
     from simnet.scenario import Scenario
 
+Shim = Annotated[
+    bool, typer.Option(help="Give messages and local work the times, and the losses, that the scenario says.")
+]
+
 
 def run(
     file: File,
-    shim: Annotated[
-        bool, typer.Option(help="Give messages and local work the times, and the losses, that the scenario says.")
-    ] = True,
+    shim: Shim = True,
     tls: Annotated[bool, typer.Option(help="Speak mutual TLS, as agents on different hosts do.")] = True,
     compare: Annotated[bool, typer.Option("--compare", help="Also simulate it, and show both side by side.")] = False,
     sets: Set = None,
@@ -115,9 +117,7 @@ def agent(
         Path | None, typer.Option(help="Folder of ca.pem and the agent's certificate; none: loopback only.")
     ] = None,
     listen: Annotated[str | None, typer.Option(help="HOST:PORT; default: its port in the peer file, loopback.")] = None,
-    shim: Annotated[
-        bool, typer.Option(help="Give messages and local work the times, and the losses, that the scenario says.")
-    ] = False,
+    shim: Shim = False,
     noise: Annotated[
         str, typer.Option(help="`own`: from a secret that the agent draws; `scenario`: from the seed, to reproduce.")
     ] = "own",

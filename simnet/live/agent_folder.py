@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from simnet.errors import LiveError
-from simnet.record.atomic import sweep, write_file
+from simnet.record.atomic import refusing, sweep, write_file
 
 JOURNAL = "journal"
 SCENARIO = "scenario.toml"
@@ -19,11 +19,9 @@ SCENARIO = "scenario.toml"
 @contextmanager
 def occupied(path: Path) -> Iterator[None]:
     """Make the folder if need be, and be its only user; a crash gives it free."""
-    try:
+    with refusing(path, "the agent cannot keep its state there", LiveError):
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise LiveError(f"{path}: the agent cannot keep its state there ({error.strerror})") from None
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -15,7 +15,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -192,14 +192,11 @@ class Fleet:
 
 def free_ports(count: int) -> list[int]:
     """Ports of the loopback that nobody listens on."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
+    with ExitStack() as closing:
+        sockets = [closing.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
             each.bind((LOOPBACK, 0))
         return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def _agent_process(world: World, placement: Placement, pipe: Connection, journal: Callable[[Path], Journal]) -> None:

@@ -149,10 +149,8 @@ class Journal:
 
 def read(path: Path) -> Iterator[Record]:
     """The records of a journal, without one that a crash has torn."""
-    try:
+    with refusing(path, "the journal cannot be read", LiveError):
         data = path.read_bytes()
-    except OSError as error:
-        raise LiveError(f"{path}: the journal cannot be read ({error.strerror})") from None
     place = 0
     while place < len(data):
         head = data[place : place + _HEAD]

@@ -14,7 +14,6 @@ is dropped. Under the other pacings a newer value supersedes an older one.
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
 
 from simnet.live.envelope import Envelope, Reason, Refused
 
@@ -140,11 +139,8 @@ class PeerOutbox:
     def acknowledge(self, sequence: int) -> None:
         """The peer needs nothing up to `sequence` again."""
         self.receipt(sequence)
-        done = sequence - self.acknowledged
-        for frame in islice(self._written, done):
-            self._written_bytes -= len(frame) + OVERHEAD
-        for _ in range(done):
-            self._written.popleft()
+        for _ in range(sequence - self.acknowledged):
+            self._written_bytes -= len(self._written.popleft()) + OVERHEAD
         self.acknowledged = sequence
 
     def _check(self, sequence: int, most: int) -> None:
