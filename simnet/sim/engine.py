@@ -257,6 +257,10 @@ class VirtualEngine:
         """Whether nothing gets through between sender and receiver now."""
         return bool(self.cut) and (message.frame.sender, message.peer) in self.cut
 
+    def launched(self) -> None:
+        """A message is on its way."""
+        self.in_flight += 1
+
     def landed(self) -> None:
         """A message has met its fate, and its receiver, if it has reached one, has taken it in."""
         self.in_flight -= 1

@@ -83,7 +83,7 @@ class Reliable:
         """See a new message through, whose first transmission is this passage."""
         frame = message.frame
         pending = self._pending[frame.sender, message.peer, frame.round] = _Pending(message)
-        self._engine.in_flight += 1
+        self._engine.launched()
         self._transmit(pending, passage)
 
     def acknowledged(self, sender: int, peer: int, round: int) -> None:
