@@ -102,7 +102,9 @@ class Connection:
 
     def abort(self) -> None:
         """End at once."""
-        self.writer.transport.abort()
+        # Up to Python 3.11.2 the transport of a connection that is gone has lost its protocol.
+        with contextlib.suppress(AttributeError):
+            self.writer.transport.abort()
 
 
 async def dial(address: tuple[str, int], tls: ssl.SSLContext | None, name: str) -> Connection:

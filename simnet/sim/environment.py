@@ -12,7 +12,8 @@ All of `_due` and `_late` is before `_horizon`, all of `_later` is not. When not
 and its first part becomes due. The order of events is SimPy's: time, priority, order of scheduling.
 
 Nothing else is different. `schedule`, `peek`, `step` and `now` are all that touches the queue or the clock, and SimPy's
-own tests pass on it (`tests/sim/test_simpy_suite.py`).
+own tests pass on it, but for one that looks for the name of SimPy's file in a traceback
+(`tests/sim/test_simpy_suite.py`).
 """
 
 from __future__ import annotations
