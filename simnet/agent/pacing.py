@@ -141,9 +141,9 @@ class Deadline(Pacing):
         """The time of the tick after now."""
         # A hair of tolerance keeps an agent that wakes exactly on a tick from ending a round twice on it when the
         # division rounds down.
-        tick = math.floor(now / self.period + 1e-9) + 1
-        late = 0.0 if self._late is None else self.jitter * next(self._late)
-        return tick * self.period + late
+        tick = (math.floor(now / self.period + 1e-9) + 1) * self.period
+        # `jitter` first: pydantic takes long to find what is private.
+        return tick + self.jitter * next(self._late) if self.jitter and self._late else tick
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         await port.until(never, self.next_tick(port.now))
