@@ -31,7 +31,7 @@ from simpy.events import NORMAL, URGENT, EventPriority
 Entry = tuple[float, int, int, simpy.Event]
 """Time, priority, number, event."""
 
-SHARE = 4
+SHARE = 2
 """One in so many of what is left becomes due: with more at once more would come late, with less it is sorted more
 often."""
 FEW = 64
