@@ -25,11 +25,10 @@ from simnet.network import draws
 from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
 from simnet.sim import engine, solve_batches
-from simnet.sim.memory import HugePages
 from simnet.sim.sim_events import Message
 from simnet.simulate import play
 
-PAIRS = 5
+PAIRS = 3
 
 
 def without_batches() -> None:
@@ -50,17 +49,12 @@ def without_pause() -> None:
     engine.gc_paused = nullcontext
 
 
-def without_pages() -> None:
-    HugePages.collapse = lambda self: None  # type: ignore[method-assign]
-
-
 TRICKS: dict[str, tuple[int, int, Callable[[], None]]] = {
     "local problems in batches, 1,000 agents": (1_000, 30, without_batches),
     "chance in blocks, 1,000 agents": (1_000, 30, without_blocks),
     "our queue instead of SimPy's heap, 1,000 agents": (1_000, 30, without_queue),
     "our queue instead of SimPy's heap, 10,000 agents": (10_000, 6, without_queue),
-    "no garbage collection, 1,000 agents": (1_000, 30, without_pause),
-    "huge pages, 20,000 agents": (20_000, 6, without_pages),
+    "no garbage collection, 10,000 agents": (10_000, 6, without_pause),
 }
 """Agents, rounds, and how to do without it."""
 

@@ -140,19 +140,20 @@ SOURCES = {
 FILE = RowSource("LIBSVM, CSV, NPZ or MAT", _from_file, files=_files)
 """What every other name is."""
 
-_TRAIN = Number("a number of rows of at least 1, or a share below 1", 0, 2**53, open_low=True)
+
+class _RowsOrShare(Number):
+    """A whole number of rows, or a share of them."""
+
+    def __call__(self, value: Any) -> int | float:
+        number = super().__call__(value)
+        if number < 1:
+            return number
+        if number != int(number):
+            raise ValueError(self.what)
+        return int(number)
 
 
-def _train(value: Any) -> int | float:
-    number = _TRAIN(value)
-    if number < 1:
-        return number
-    if number != int(number):
-        raise ValueError(_TRAIN.what)
-    return int(number)
-
-
-_train.what = _TRAIN.what  # type: ignore[attr-defined]
+_TRAIN = _RowsOrShare("a number of rows of at least 1, or a share below 1", 0, 2**53, open_low=True)
 
 
 class Data(Section):
@@ -163,7 +164,7 @@ class Data(Section):
         description="`adult` (inside the package), `synthetic`, `twonorm`, `ringnorm`, `waveform` (generated), a name "
         "found in `SIMNET_DATA` (`a9a`, `a8a`, `ijcnn1`, …), or a file: LIBSVM, CSV, NPZ, MAT",
     )
-    train: Annotated[int | float, BeforeValidator(_train)] = Field(
+    train: Annotated[int | float, BeforeValidator(_TRAIN)] = Field(
         0.8, description="training rows: a number, or a share of all rows; the rest is the test set"
     )
     partition: Annotated[str, WordOf(PARTITIONS)] = Field(

@@ -39,7 +39,7 @@ from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.lines import sig
 from simnet.sim.environment import Environment
-from simnet.sim.memory import HugePages, gc_paused
+from simnet.sim.memory import gc_paused
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
 from simnet.sim.transport import Reliable
@@ -75,7 +75,6 @@ class VirtualEngine:
             self.signal, agents, lambda: not self.in_flight, lambda agent: not self.ports[agent].down
         )
         self._batches = SolveBatches(self.signal, lambda then: self.at(self.now, then, SOLVING))
-        self._pages = HugePages()
         self._shared_medium = shared_medium
         self._messages = 0
         self._unfinished = agents
@@ -116,7 +115,6 @@ class VirtualEngine:
         """Take down an agent's state at the end of a round, and evaluate the rounds that it completes."""
         for figures in self.scoreboard.note(agent, round, theta, dual):
             self.emit(evaluation_done(figures))
-            self._pages.collapse()
 
     def retire(self) -> None:
         """An agent has finished its last round, or will never come back."""

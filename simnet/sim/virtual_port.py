@@ -65,7 +65,7 @@ class VirtualPort:
 
     @property
     def now(self) -> float:
-        return self._engine.env.now
+        return self._engine.now
 
     async def propose(self, peer: Peer, round: int) -> Proposal:
         work = peer.propose(round)
@@ -73,7 +73,7 @@ class VirtualPort:
 
     async def compute(self, gradients: int) -> None:
         engine, downtime = self._engine, self._downtime
-        end = engine.env.now + self._work_time(gradients) * self.slowness
+        end = engine.now + self._work_time(gradients) * self.slowness
         await engine.timer(end, NEW_WORK)
         while self.down or self._downtime > downtime:
             if self._restart is not None:
@@ -127,7 +127,7 @@ class VirtualPort:
 
     def used(self, round: int, known: Sequence[Known]) -> None:
         engine = self._engine
-        engine.bus.used(engine.env.now, self.agent, round, self.neighbours, ages(round, known))
+        engine.bus.used(engine.now, self.agent, round, self.neighbours, ages(round, known))
 
     def finished(self, round: int, peer: Peer) -> None:
         self._engine.note(self.agent, round, peer.theta, peer.dual)
