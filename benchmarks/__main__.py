@@ -1,6 +1,7 @@
 """All benchmarks, one after another: `make bench`. Each is a process of its own and leaves its numbers in a file.
 
-Under ten minutes on a machine that does nothing else. The audit has a benchmark of its own that takes longer.
+Under ten minutes on a machine that does nothing else. The audit (`benchmarks.audit`), what each trick buys
+(`benchmarks.tricks`) and the largest network (`make scale`) take longer and are not among them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ ALL = {
     "solver": [],
     "whole_run": [],
     "overhead": [],
-    "tricks": [],
     "scale": [],
     "study": [],
 }
