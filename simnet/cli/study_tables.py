@@ -115,7 +115,7 @@ def _spread(row: dict[str, Any]) -> str:
     return f"{mean} ± {half:.2g}" if half > 1e-12 * abs(row["mean"] * factor) else mean
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return "–" if value is None else str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -144,7 +144,7 @@ FILE = RowSource("LIBSVM, CSV, NPZ or MAT", _from_file, files=_files)
 class _RowsOrShare(Number):
     """A whole number of rows, or a share of them."""
 
-    def __call__(self, value: Any) -> int | float:
+    def __call__(self, value: object) -> int | float:
         number = super().__call__(value)
         if number < 1:
             return number

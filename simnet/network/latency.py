@@ -10,7 +10,7 @@ import csv
 from abc import abstractmethod
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import scipy
@@ -172,7 +172,7 @@ DURATIONS = {word: part for word, part in LATENCIES.items() if not part.needs_le
 """Those that local work may take: it has no length."""
 
 
-def _bare_time(value: Any) -> Any:
+def _bare_time(value: object) -> object:
     """A bare time stands for a constant one."""
     return {"kind": "constant", "value": value} if isinstance(value, (str, int, float)) else value
 

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -199,7 +199,7 @@ class Trace(PacketLoss):
 PACKET_LOSSES = table(NoLoss, Bernoulli, Bursts, GilbertElliott, Trace)
 
 
-def _bare_probability(value: Any) -> Any:
+def _bare_probability(value: object) -> object:
     """A bare number stands for a Bernoulli loss."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return {"kind": "bernoulli", "p": value}

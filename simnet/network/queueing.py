@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from math import ceil, inf
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -59,7 +59,7 @@ class Queue(Section):
     red: Red | None = Field(None, description="drop early, by the average queue; only when full if absent")
 
 
-def _bare_limit(value: Any) -> Any:
+def _bare_limit(value: object) -> object:
     """A bare number stands for a limit in packets."""
     return {"limit": value} if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 

@@ -99,7 +99,7 @@ class Number:
     whole: bool = False
     units: Mapping[str, Decimal] | None = None
 
-    def __call__(self, value: Any) -> float | int:
+    def __call__(self, value: object) -> float | int:
         number = self._number(value)
         if number > self.high or (number == self.high and self.open_high) or number == math.inf:
             raise ValueError(self.what + self._limit())
@@ -108,7 +108,7 @@ class Number:
             raise ValueError(self.what)
         return int(number) if self.whole else float(number)
 
-    def _number(self, value: Any) -> float | int:
+    def _number(self, value: object) -> float | int:
         if isinstance(value, str) and self.units:
             try:
                 return quantity(value, self.units)
@@ -135,7 +135,7 @@ class Text:
 
     what: str
 
-    def __call__(self, value: Any) -> str:
+    def __call__(self, value: object) -> str:
         if not isinstance(value, str) or not value.strip() or any(map(_breaks_a_line, value)):
             raise ValueError(self.what)
         return str(value)
@@ -147,7 +147,7 @@ class YesNo:
 
     what: str
 
-    def __call__(self, value: Any) -> bool:
+    def __call__(self, value: object) -> bool:
         if not isinstance(value, bool):
             raise ValueError(self.what)
         return value
@@ -160,7 +160,7 @@ class Either:
     what: str
     checks: tuple[Callable[[Any], Any], ...]
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> Any:
         for check in self.checks:
             try:
                 return check(value)

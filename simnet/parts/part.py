@@ -71,7 +71,7 @@ def table(*parts: type[P]) -> dict[str, type[P]]:
     return found
 
 
-def bare_word(value: Any) -> Any:
+def bare_word(value: object) -> object:
     """A bare word stands for the kind with its defaults."""
     return {"kind": value} if isinstance(value, str) else value
 

@@ -153,6 +153,6 @@ def _value(a: Any, b: Any, name: str) -> str:
     return f"{_shown(one)} in A and {_shown(two)} in B"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = "missing" if value is None else repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."

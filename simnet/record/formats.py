@@ -36,7 +36,7 @@ def json_text(value: Mapping[str, Any]) -> str:
     return json.dumps(_finite(value), indent=2, ensure_ascii=False) + "\n"
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -77,7 +77,7 @@ def summary_html(summary: Mapping[str, Any]) -> str:
     return table_html(f"{summary['scenario']}: {summary['algorithm']}, seed {summary['seed']}", rows)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -106,7 +106,7 @@ def export_csv(path: Path, kind: str, handle: TextIO) -> None:
             writer.writerow((seq, t, *(_cell(getattr(event, name)) for name in wanted.__struct_fields__)))
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict, tuple)) else value

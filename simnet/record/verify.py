@@ -180,5 +180,5 @@ def _number(cell: str | None) -> float | str | None:
         return cell
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "missing" if value is None or value == "" else str(value)

@@ -225,7 +225,7 @@ def _told(study: StudyFacts, row: Mapping[str, Any]) -> str:
     return ", ".join(f"{names[place]} {_shown(row['values'][place])}" for place in _moving(study))
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else "–" if value is None else str(value)
 
 

@@ -82,7 +82,7 @@ class _Tables:
 
     what: str
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> Any:
         if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
             raise ValueError(self.what)
         return value

@@ -69,7 +69,7 @@ class Place:
                 return place(fields(table)[name])
         return None
 
-    def spelled_out(self, value: Any) -> Any:
+    def spelled_out(self, value: object) -> Any:
         """A shorthand (`loss = 0.05`) as the table that it stands for; anything else as it is."""
         if self.tables and not isinstance(value, dict):
             for check in self.checks:

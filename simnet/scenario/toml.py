@@ -29,7 +29,7 @@ def parse(text: str, name: str) -> dict[str, Any]:
     raise ScenarioError(f"{escaped(name)}: not valid TOML: {shortened(reason, 120)}")
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as it could stand in the file, shortened; always one line.
 
     >>> shown({"kind": "lognormal", "median": 0.02})

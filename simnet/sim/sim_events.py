@@ -41,7 +41,7 @@ class Signal(simpy.Event):
     def __await__(self) -> Generator[simpy.Event, Any, Any]:
         return (yield self)
 
-    def end(self, value: Any) -> None:
+    def end(self, value: object) -> None:
         """Happen next, before anything else that is due now."""
         self._ok, self._value = True, value
         self.env.schedule(self, AT_ONCE)

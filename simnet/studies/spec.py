@@ -32,7 +32,7 @@ class _TableOf:
 
     what: str
 
-    def __call__(self, value: Any) -> dict[str, Any]:
+    def __call__(self, value: object) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise ValueError(self.what)
         return dict(value)
@@ -45,7 +45,7 @@ class _Replicates:
     _count = Number(what, 1, MOST_RUNS, whole=True)
     _seed = Number(what, 0, 2**53, whole=True)
 
-    def __call__(self, value: Any) -> int | tuple[int, ...]:
+    def __call__(self, value: object) -> int | tuple[int, ...]:
         if not isinstance(value, (list, tuple)):
             return int(self._count(value))
         seeds = tuple(int(self._seed(seed)) for seed in value)
