@@ -40,7 +40,7 @@ bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.page
 
-# The largest network that we measure: about ten minutes and 3 GiB. `make bench` stops at a tenth of it.
+# The largest network that we measure: about a quarter of an hour and 3 GiB. `make bench` stops at a tenth of it.
 scale: .venv/installed-dev
 	$(BIN)/python -m benchmarks.scale --full
 	$(BIN)/python -m benchmarks.page
