@@ -10,8 +10,8 @@ A message   is one light event. Its link decides its fate and its arrival when i
               sent -> overflowed or unreachable, at once
               sent -> in flight -> delivered, lost, corrupted, unreachable or, at a full inbox, overflowed
             It counts in `in_flight` from its launch until it has met its fate and its receiver, if it reaches one, has
-            taken it in. When none does, a meeting that waits for this is held. A copy is an event of its own; it counts
-            nowhere and its receiver does not look at it. A transport may launch a message more than once.
+            taken it in. When `in_flight` falls to 0, a meeting that waits for this is held. A copy is an event of its
+            own; it counts nowhere and its receiver does not look at it. A transport may launch a message repeatedly.
 An agent    that is down hears nothing, and its program stands still until it is up again. A direction in `cut` carries
             nothing. Both are looked at when a message arrives, `cut` also when it is sent.
 The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.

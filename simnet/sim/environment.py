@@ -1,8 +1,8 @@
 """SimPy's environment with a queue for a large network.
 
 SimPy keeps all events in one heap. In a large network nearly all of them are messages on their way, and a heap of tens
-of thousands compares each with many others. Here most of them are sorted instead, many at a time, which makes a large
-run about a tenth shorter (docs/performance.md, "What each trick buys"):
+of thousands compares each with many others. Here most of them are sorted instead, many at a time. What that buys stands
+in docs/performance.md, "What each trick buys":
 
     _due      the next events, sorted, the first of them last: there they are taken away one by one
     _late     a heap: what was scheduled among those that are due already
