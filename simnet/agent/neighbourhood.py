@@ -15,6 +15,7 @@ class Neighbourhood:
     With `aligned`, a value of a later round than the agent's own waits until the agent gets there, so that both ends of
     a link subtract the same pair of values (lock-step pacing). Without it the newest value counts at once.
     A value that arrives late is used if it is newer than the one known; an older one is ignored.
+    In lock-step the rounds of which there is news are remembered one by one, from the agent's own round on.
 
     Messages are kept as they came until somebody asks, and then looked at together: in a large network every visit to
     an agent's memory is slow. No slots: a live agent's checkpoint keeps what is in `__dict__`.
@@ -26,6 +27,8 @@ class Neighbourhood:
         self._now = {peer: Known(peer, 0, initial) for peer in peers}
         self._ahead: dict[int, dict[int, Parts]] = {peer: {} for peer in peers} if aligned else {}
         self._heard = dict.fromkeys(peers, 0)
+        self._rounds: dict[int, set[int]] = {peer: set() for peer in peers} if aligned else {}
+        self._written_off = dict.fromkeys(peers, 0)
         self._round = 0
         self._unread: set[int] = set()
         self._news: list[tuple[int, int, Parts | None]] = []
@@ -42,6 +45,8 @@ class Neighbourhood:
         for peer, round, parts in self._news:
             if round > heard[peer]:
                 heard[peer] = round
+            if self._aligned and round >= self._round:
+                self._rounds[peer].add(round)
             if parts is None:
                 continue
             if self._aligned and round > self._round:
@@ -55,14 +60,37 @@ class Neighbourhood:
         if self._aligned:
             self._learn()
             for peer, ahead in self._ahead.items():
+                self._rounds[peer].discard(round - 1)
                 if parts := ahead.pop(round, None):
                     self._take(peer, round, parts)
         self._round = round
 
-    def missing(self, round: int) -> int:
-        """How many neighbours have not been heard of since before `round`."""
+    def behind(self, round: int) -> int:
+        """How many neighbours have not been heard of since before `round`: news of a later round counts."""
         self._learn()
         return sum(heard < round for heard in self._heard.values())
+
+    def missing(self, round: int) -> int:
+        """In lock-step: of how many neighbours there is no news of this very `round`, the agent's own or a later one.
+
+        News of a later round does not count, because messages overtake each other.
+        """
+        self._learn()
+        return sum(round not in rounds for rounds in self._rounds.values())
+
+    def awaited(self, round: int) -> int:
+        """The same without those that have been written off: of how many news may still come."""
+        self._learn()
+        return sum(round not in rounds and round > self._written_off[peer] for peer, rounds in self._rounds.items())
+
+    def write_off(self, round: int) -> None:
+        """Do not wait for what is missing of `round`, nor for what the same neighbours sent before their last news.
+
+        Whoever was down has missed many rounds at once; to wait for each would keep it behind for good.
+        """
+        for peer, rounds in self._rounds.items():
+            if round not in rounds:
+                self._written_off[peer] = max(round, self._heard[peer])
 
     def of(self, peer: int) -> Known:
         """What is known of one neighbour, to be retold."""

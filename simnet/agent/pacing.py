@@ -86,9 +86,11 @@ class Ideal(Pacing):
 
 
 class Barrier(Pacing):
-    """An agent waits until it has heard of this round from every neighbour, or its patience ends.
+    """An agent waits until it has heard of this very round from every neighbour, or its patience ends.
 
-    Without notices silence cannot be told from loss: a neighbour that skips is waited for in vain.
+    News of a later round does not end the wait: it may have overtaken what is waited for. Patience is spent once for
+    all that a neighbour had sent before its last news, so an agent that was down catches up. Without notices silence
+    cannot be told from loss: a neighbour that skips is waited for in vain.
     """
 
     kind: Literal["barrier"]
@@ -100,10 +102,12 @@ class Barrier(Pacing):
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         def all_heard() -> bool:
-            return neighbourhood.missing(round) == 0
+            return neighbourhood.awaited(round) == 0
 
-        if not await port.until(all_heard, port.now + self.patience):
-            port.emit(RoundTimeout(port.agent, round, neighbourhood.missing(round)))
+        await port.until(all_heard, port.now + self.patience)
+        if missing := neighbourhood.missing(round):
+            neighbourhood.write_off(round)
+            port.emit(RoundTimeout(port.agent, round, missing))
 
 
 class Deadline(Pacing):
@@ -150,7 +154,10 @@ class Deadline(Pacing):
 
 
 class Quorum(Pacing):
-    """An agent waits for news of this round from a share of its neighbours, and lets none of them become too old."""
+    """An agent waits for news of this round from a share of its neighbours, and lets none of them become too old.
+
+    News of a later round counts: the newest value is used at once, and nobody is in step here.
+    """
 
     kind: Literal["quorum"]
     quorum: PositiveShare = Field(0.5, description="share of the neighbours that must have been heard of in this round")
@@ -164,11 +171,11 @@ class Quorum(Pacing):
         may_miss = neighbours - math.ceil(self.quorum * neighbours - 1e-9)
 
         def enough() -> bool:
-            fresh = neighbourhood.missing(round) <= may_miss
-            return fresh and neighbourhood.missing(round - self.max_staleness) == 0
+            fresh = neighbourhood.behind(round) <= may_miss
+            return fresh and neighbourhood.behind(round - self.max_staleness) == 0
 
         if not await port.until(enough, port.now + self.patience):
-            port.emit(RoundTimeout(port.agent, round, neighbourhood.missing(round)))
+            port.emit(RoundTimeout(port.agent, round, neighbourhood.behind(round)))
 
 
 class Free(Pacing):

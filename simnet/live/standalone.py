@@ -89,7 +89,7 @@ class OwnSupervisor:
         while time.monotonic() < end:
             agent.memory.save()
             nothing_left = not any(agent.carrier.waiting.values()) and not any(agent.channel.pending.values())
-            if nothing_left and agent.neighbourhood.missing(self.rounds) == 0:
+            if nothing_left and agent.neighbourhood.behind(self.rounds) == 0:
                 return
             await asyncio.sleep(_PAUSE)
 

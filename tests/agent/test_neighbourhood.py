@@ -38,6 +38,43 @@ def test_a_notice_is_news_but_leaves_the_old_value():
     assert known(around) == [(1, 0, 0.0)]
 
 
+def test_news_of_a_later_round_is_not_news_of_this_one():
+    around = Neighbourhood([1, 2], START, aligned=True)
+    around.enter(1)
+    around.hear(1, 2, value(2))
+    around.hear(2, 1, value(1))
+    assert (around.missing(1), around.behind(1)) == (1, 0)
+    around.hear(1, 1, value(1))
+    assert around.missing(1) == 0
+    around.enter(2)
+    assert around.missing(2) == 1, "agent 1 has been heard of in round 2 already, agent 2 has not"
+
+
+def test_what_is_written_off_is_missing_but_no_longer_awaited_up_to_the_last_news():
+    around = Neighbourhood([1, 2], START, aligned=True)
+    around.enter(3)
+    around.hear(1, 8, value(8))
+    around.hear(2, 3, value(3))
+    assert (around.missing(3), around.awaited(3)) == (1, 1)
+    around.write_off(3)
+    assert (around.missing(3), around.awaited(3)) == (1, 0)
+    for round in (4, 5, 6, 7, 8, 9):
+        around.enter(round)
+        around.hear(2, round, None)
+        assert around.missing(round) == (0 if round == 8 else 1)
+        assert around.awaited(round) == (1 if round == 9 else 0)
+
+
+def test_the_memory_of_rounds_ends_with_them():
+    around = Neighbourhood([1], START, aligned=True)
+    for round in range(1, 100):
+        around.enter(round)
+        for late in range(max(1, round - 5), round + 2):
+            around.hear(1, late, value(late))
+        assert around.missing(round) == 0
+    assert sorted(around._rounds[1]) == [99, 100]
+
+
 def test_in_lock_step_a_value_of_a_later_round_waits():
     around = Neighbourhood([1], START, aligned=True)
     around.enter(1)

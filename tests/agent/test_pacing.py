@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from simnet.agent.pacing import PACINGS, Compute, Deadline
+from simnet.record.events import ReleaseMade
 from simnet.streams import Streams
-from tests.worlds import TICKS, found, lawful, world
+from tests.worlds import TICKS, found, lawful, told, world
 
 
 def ends(result) -> dict[int, list[float]]:
@@ -90,6 +91,45 @@ def test_patience_ends_a_wait_for_a_quorum_that_does_not_come():
     result = lawful(**{"network.pacing": rule, "network.link.loss": 1.0})
     assert len(found(result, "round.timeout")) == 6 * 12
     assert result.summary["time"]["simulated"] == pytest.approx(12 * 0.52)
+
+
+OVERTAKING = {"latency": {"kind": "lognormal", "median": 0.05, "sigma": 1}, "duplication": 0.2}
+
+
+@pytest.mark.parametrize(
+    "network",
+    [{"link": OVERTAKING}, {"link": {"latency": 0.02, "loss": 0.2}, "transport": {"kind": "reliable", "attempts": 50}}],
+    ids=["overtaking", "reliable"],
+)
+@pytest.mark.parametrize("duals", ["node", "healing", "edge"])
+def test_a_patient_barrier_is_in_step_even_if_messages_overtake_each_other(network, duals):
+    alike = {"rounds": 40, "topology": {"kind": "ring", "agents": 6}, "algorithm.duals": duals}
+    ideal = lawful(**alike)
+    patient = lawful(**alike, network=network | {"pacing": {"kind": "barrier", "patience": 1e9}})
+    assert told(patient, ReleaseMade) == told(ideal, ReleaseMade)
+    assert {event.staleness for _, event in found(patient, "value.used")} == {0}
+    assert not found(patient, "round.timeout")
+
+
+def test_a_round_of_which_a_message_was_lost_ends_with_patience():
+    rule = {"kind": "barrier", "patience": 0.5}
+    result = lawful(**{"network.pacing": rule, "network.link.loss": 0.1})
+    short = Counter((event.agent, event.round) for _, event in found(result, "value.used") if event.staleness)
+    assert short, "some messages were lost"
+    assert {(e.agent, e.round): e.missing for _, e in found(result, "round.timeout")} == short
+
+
+def test_an_agent_that_was_down_for_many_rounds_loses_patience_once_and_catches_up():
+    crash = {"kind": "crash", "agent": 2, "at": 0.09, "duration": 3.0}
+    result = lawful(
+        rounds=40,
+        **{"network.pacing": {"kind": "barrier", "patience": 0.5}, "network.link.latency": 0.005, "fault": [crash]},
+    )
+    times = ends(result)
+    back = [t for t in times[2] if t > 3.1]
+    waits = np.diff([3.09, *back])
+    assert np.sum(waits > 0.3) <= 2
+    assert max(each[-1] for each in times.values()) < 3.09 + 2 * 0.5 + 40 * 0.03
 
 
 def test_a_slow_agent_falls_behind_and_nobody_minds():
