@@ -31,6 +31,7 @@ class Reports:
     arrived: npt.NDArray[np.bool_]
     payload_bytes: int
     wire_bytes: int
+    offered_bytes: int
     ends: float
 
     @property
@@ -46,10 +47,10 @@ def from_users(model: LinkModel, streams: Streams, server: int, users: int, feat
     """Every user sends its row and label at time 0 over a line of its own; all those lines are alike."""
     size = HEADER_BYTES + row_bytes(features)
     line = Link(model, streams, f"users>{server}")
-    packets = line.transmitter.packets(size)
-    total = size + packets * model.overhead
+    packets, total = line.transmitter.packets(size), line.transmitter.on_wire(size)
     departs = 0.0 if model.bandwidth is None else total * 8.0 / model.bandwidth
-    return _summed((line.send(0.0, size, (0.0, departs, packets, total)) for _ in range(users)), users, features)
+    departure = (0.0, departs, packets, total, 0)
+    return _summed((line.send(0.0, size, departure) for _ in range(users)), users, features)
 
 
 def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int, features: int) -> Reports:
@@ -74,12 +75,13 @@ def row_bytes(features: int) -> int:
 
 def _summed(passages: Iterable[Passage], rows: int, features: int) -> Reports:
     arrived = np.zeros(rows, dtype=np.bool_)
-    wire, ends = 0, 0.0
+    wire, offered, ends = 0, 0, 0.0
     for index, passage in enumerate(passages):
         arrived[index] = passage.fate == "delivered"
         wire += passage.wire_bytes
+        offered += passage.offered_bytes
         ends = max(ends, passage.arrives if arrived[index] else passage.departs)
-    return Reports(arrived, rows * row_bytes(features), wire, ends)
+    return Reports(arrived, rows * row_bytes(features), wire, offered, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,7 @@ async def after_reports(
     if reports is not None:
         await port.until(never, reports.ends)
         delivered, lost = reports.delivered, reports.messages - reports.delivered
-        size = (reports.payload_bytes, reports.wire_bytes)
+        size = (reports.payload_bytes, reports.wire_bytes, reports.offered_bytes)
         port.emit(events.ReportsGathered(port.agent, reports.messages, delivered, lost, *size))
     await port.until(never, begins)
     await program

@@ -4,7 +4,8 @@ A link is a pure function of (now, size) and of what was sent before: it schedul
 becomes of a message is known when it is sent.
 
 Of every stream that a link uses, each message takes exactly one row whatever its fate, also a message that the
-transmitter refused. So the k-th message of a link meets the same delay and the same loss in all runs of a seed.
+transmitter refused. So the k-th message of a link meets the same delay and the same loss in all runs of a seed. Only
+early detection looks at packets, and takes one row of `red` per packet.
 """
 
 from __future__ import annotations
@@ -43,11 +44,18 @@ class Passage(msgspec.Struct, frozen=True, gc=False):
     packets: int
     """into how many the message is cut; 0 if it shares the transmission of another one"""
     wire_bytes: int
-    """what the line carries, overhead included; 0 if the queue refused the message"""
+    """what leaves the host, with what its packets add; 0 if the sender's queue refused all of it"""
     corrupted: bool = False
     """it arrives, and its checksum fails"""
     copies: tuple[float, ...] = ()
     """when further copies of it arrive"""
+    refused_bytes: int = 0
+    """what the sender's queue refused of it"""
+
+    @property
+    def offered_bytes(self) -> int:
+        """What was handed to the host, with what its packets add."""
+        return self.wire_bytes + self.refused_bytes
 
 
 class Link:
@@ -56,7 +64,7 @@ class Link:
     `name` is "sender>receiver" and names the streams. A copy of a message arrives with a delay of its own, not before
     the first, and outside the order: it delays nobody.
 
-    >>> link = Link(LinkModel(bandwidth=8000.0), Streams(1), "0>1")
+    >>> link = Link(LinkModel(bandwidth=8000.0, overhead=0), Streams(1), "0>1")
     >>> link.send(0.0, 500).arrives, link.send(0.1, 500).arrives
     (0.5, 1.0)
     """
@@ -87,17 +95,21 @@ class Link:
         self._ordered = model.order == "fifo"
         self._latest = -inf
 
+    def admit(self, now: float, size: int) -> Departure:
+        """What the sender's lines do with a message of `size` bytes."""
+        return self.transmitter.admit(now, size)
+
     def send(self, now: float, size: int, departure: Departure | None = None) -> Passage:
         """Send a message of `size` bytes; `now` never goes back from one call to the next.
 
         `departure` is what the transmitter has said of it already: a shared medium has one transmission for all.
         """
-        starts, departs, packets, wire_bytes = departure or self.transmitter.admit(now, size)
+        starts, departs, packets, wire_bytes, refused = departure or self.admit(now, size)
         arrives = departs + next(self._delays)
         lost = arrives != arrives if self._lost is None else self._lost(packets)
         flaws = None if self._flaws is None else self._flaws.draw(packets)
         if starts == inf:
-            return Passage("overflowed", inf, inf, inf, packets, 0)
+            return Passage("overflowed", inf, inf, inf, packets, wire_bytes, refused_bytes=refused)
         if lost:
             return Passage("lost", starts, departs, inf, packets, wire_bytes)
         if self._ordered:

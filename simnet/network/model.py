@@ -26,7 +26,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "queue": {"limit": 512 * 1024, "unit": "bytes"},
         "order": "fifo",
         "mtu": 1500,
-        "overhead": 66,
+        "overhead": 28,
+        "framing": 38,
     },
     "wan": {
         "latency": {"kind": "lognormal", "median": "40 ms", "sigma": 0.25},
@@ -34,16 +35,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "queue": {"limit": 500 * 1000, "unit": "bytes"},
         "loss": {"kind": "bernoulli", "p": 0.002},
         "mtu": 1500,
-        "overhead": 66,
+        "overhead": 28,
+        "framing": 38,
     },
     "4g": {
-        "latency": {"kind": "lognormal", "median": "26 ms", "sigma": 0.4},
+        "latency": {"kind": "lognormal", "median": "53 ms", "sigma": 0.4},
         "bandwidth": "13.6 Mbit/s",
         "queue": {"limit": 250 * 1000, "unit": "bytes"},
         "loss": {"kind": "bursts", "rate": 0.005, "length": 3},
         "order": "fifo",
         "mtu": 1428,
-        "overhead": 66,
+        "overhead": 28,
     },
     "satellite": {
         "latency": {"kind": "normal", "mean": "280 ms", "std": "10 ms"},
@@ -52,7 +54,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss": {"kind": "bursts", "rate": 0.01, "length": 5},
         "order": "fifo",
         "mtu": 1500,
-        "overhead": 66,
+        "overhead": 28,
     },
     "lorawan": {
         "latency": {"kind": "uniform", "low": "50 ms", "high": "200 ms"},
@@ -70,7 +72,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss": {"kind": "gilbert-elliott", "p_good_to_bad": 0.02, "p_bad_to_good": 0.25, "loss_bad": 0.5},
         "duplication": 0.002,
         "mtu": 1500,
-        "overhead": 102,
+        "overhead": 28,
+        "framing": 38,
     },
 }
 """Links that many people have: named settings of [network.link], with their sources in docs/network.md."""
@@ -112,8 +115,13 @@ class LinkModel(_Preset):
     corruption: Probability = Field(
         0.0, description="probability that a packet arrives damaged, which its checksum shows"
     )
-    mtu: Size | None = Field(None, description="largest packet, overhead included; messages are not cut when absent")
-    overhead: Whole = Field(0, description="bytes that every packet has beside its part of the message")
+    mtu: Size | None = Field(
+        None, description="largest packet, overhead included and framing not; messages are not cut when absent"
+    )
+    overhead: Whole = Field(
+        28, description="bytes that every packet has beside its part of the message; default: IP 20, UDP 8"
+    )
+    framing: Whole = Field(0, description="bytes that the link layer adds to every packet, outside the mtu")
 
     @model_validator(mode="after")
     def _something_fits(self) -> LinkModel:
@@ -160,6 +168,7 @@ class Override(_Preset):
     corruption: Probability | None = Field(None, description="probability that a packet arrives damaged")
     mtu: Size | None = Field(None, description="largest packet")
     overhead: Whole | None = Field(None, description="bytes that every packet has beside its part of the message")
+    framing: Whole | None = Field(None, description="bytes that the link layer adds to every packet")
 
     @model_validator(mode="after")
     def _names_one_place(self) -> Override:

@@ -162,18 +162,21 @@ class VirtualEngine:
         """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
         frame = Frame(kind, sender, round, 0, payload)
         now, size, links, arrival, post = self.env.now, frame.size, self.links[sender], self._on_arrival, self._post
-        departure = links[peers[0]].transmitter.admit(now, size) if self._shared_medium and peers else None
+        departure = links[peers[0]].admit(now, size) if self._shared_medium and peers else None
         transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
         simple = transport is None and not self.cut
         sent: list[Message] = []
         wire_bytes: list[int] = []
+        offered_bytes: list[int] = []
         first = self._messages + 1
         for number, peer in enumerate(peers, first):
             passage = links[peer].send(now, size, departure)
             message = Message(arrival, frame, parts, peer, number, passage.corrupted)
             sent.append(message)
             # What one transmission carries to all is counted with the first message.
-            wire_bytes.append(passage.wire_bytes or size if departure is None or number == first else 0)
+            carried = passage.wire_bytes if departure is None or number == first else 0
+            wire_bytes.append(carried)
+            offered_bytes.append(carried + passage.refused_bytes if departure is None or number == first else 0)
             if simple and passage.fate == "delivered" and not passage.copies:
                 # `_launch` without a call: this is what becomes of nearly all messages.
                 self.in_flight += 1
@@ -182,11 +185,11 @@ class VirtualEngine:
                 transport.begin(message, passage)
             elif not self._launch(message, passage, now):
                 # What fails at once does so before the next message is sent.
-                self.bus.sent(now, kind.label, sent, wire_bytes)
+                self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
                 self._fail(events.MessageUnreachable if self.is_cut(message) else events.MessageOverflowed, message)
-                sent, wire_bytes = [], []
+                sent, wire_bytes, offered_bytes = [], [], []
         self._messages += len(peers)
-        self.bus.sent(now, kind.label, sent, wire_bytes)
+        self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
 
     def _launch(self, message: Message, passage: Passage, now: float) -> bool:
         """Let a message that is sent once meet its fate; False if it does so here and now."""

@@ -144,10 +144,9 @@ class Reliable:
             engine.at(engine.now + self._rule.timeout, lambda: self._expire(pending))
             return
         passage = engine.links[frame.sender][message.peer].send(engine.now, frame.size)
-        size = passage.wire_bytes or frame.size
-        engine.emit(
-            events.MessageRetransmitted(frame.sender, frame.round, message.peer, message.number, pending.attempt, size)
-        )
+        where = (frame.sender, frame.round, message.peer, message.number)
+        sizes = (passage.wire_bytes, passage.offered_bytes)
+        engine.emit(events.MessageRetransmitted(*where, pending.attempt, *sizes))
         self._transmit(pending, passage)
 
     def _give_up(self, pending: _Pending) -> None:

@@ -140,12 +140,12 @@ class ReferenceEngine:
     ) -> None:
         frame, departure = Frame(kind, sender, round, 0, payload), None
         for peer in peers:
-            way, size, first = self.links[sender][peer], (0, 0), departure is None
+            way, size, first = self.links[sender][peer], (0, 0, 0), departure is None
             if self._shared_medium and first:
-                departure = way.transmitter.admit(self.now, frame.size)
+                departure = way.admit(self.now, frame.size)
             passage = way.send(self.now, frame.size, departure)
             if first:
-                size = (len(payload), passage.wire_bytes or frame.size)
+                size = (len(payload), passage.wire_bytes, passage.offered_bytes)
             message = Message((), frame, parts, peer, next(self._numbers), passage.corrupted)
             self.emit(events.MessageSent(sender, round, peer, message.number, kind.label, *size))
             if self.transport is not None and kind in (Kind.VALUE, Kind.NOTICE):
