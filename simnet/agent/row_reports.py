@@ -19,6 +19,7 @@ from simnet.agent.program import record_charges
 from simnet.network.frame import HEADER_BYTES
 from simnet.network.link import Link, Passage
 from simnet.network.model import LinkModel
+from simnet.network.queueing import Departure
 from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
 from simnet.streams import Streams
@@ -47,9 +48,7 @@ def from_users(model: LinkModel, streams: Streams, server: int, users: int, feat
     """Every user sends its row and label at time 0 over a line of its own; all those lines are alike."""
     size = HEADER_BYTES + row_bytes(features)
     line = Link(model, streams, f"users>{server}")
-    packets, total = line.transmitter.packets(size), line.transmitter.on_wire(size)
-    departs = 0.0 if model.bandwidth is None else total * 8.0 / model.bandwidth
-    departure = (0.0, departs, packets, total, 0)
+    departure = _unhindered(line, 0.0, size)
     return _summed((line.send(0.0, size, departure) for _ in range(users)), users, features)
 
 
@@ -61,11 +60,17 @@ def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int,
     def passages() -> Iterable[Passage]:
         now = 0.0
         for _ in range(rows):
-            passage = line.send(now, size)
+            passage = line.send(now, size, _unhindered(line, now, size))
             now = passage.departs
             yield passage
 
     return _summed(passages(), rows, features)
+
+
+def _unhindered(line: Link, now: float, size: int) -> Departure:
+    """How a report leaves whose sender hands over each packet when the one before has left: no queue refuses it."""
+    total = line.transmitter.on_wire(size)
+    return now, now + total * 8.0 / line.transmitter.bandwidth, line.transmitter.packets(size), total, 0
 
 
 def row_bytes(features: int) -> int:

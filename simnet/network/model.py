@@ -12,9 +12,10 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_va
 from simnet.errors import ScenarioError
 from simnet.network.latency import NO_TIME, AnyLatency
 from simnet.network.loss import NO_LOSS, AnyLoss
-from simnet.network.queueing import AnyQueue
+from simnet.network.queueing import AnyQueue, Transmitter
 from simnet.parts.fields import Bandwidth, Finder, Probability, Size, Whole
 from simnet.parts.part import Section, WordOf
+from simnet.streams import Streams
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -78,6 +79,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """Links that many people have: named settings of [network.link], with their sources in docs/network.md."""
 
+ACCESS = frozenset({"4g", "satellite", "lorawan", "congested-wifi"})
+"""Presets of a user's one way into the network: unless the scenario says otherwise, an agent's links share it."""
+
 Ends = tuple[int, int]
 """One direction of a link: sender, receiver."""
 
@@ -136,6 +140,28 @@ class LinkModel(_Preset):
     def over(self, length: float) -> Self:
         """The same for a link of this length."""
         return self.model_copy(update={"latency": self.latency.over(length)})
+
+
+class Line(Section):
+    """One side of an agent's access line, which all its links share."""
+
+    bandwidth: Bandwidth = Field(description="bit rate")
+    queue: AnyQueue | None = Field(
+        None, description="what may wait for the line, a bare number in packets; unlimited when absent"
+    )
+
+    def transmitter(self, streams: Streams, name: str) -> Transmitter:
+        """The line of one agent; what travels over it is cut into packets already."""
+        return Transmitter(LinkModel(bandwidth=self.bandwidth, queue=self.queue, overhead=0), streams, name)
+
+
+class Lines(Section):
+    """Every agent's access line, on top of its links' own lines."""
+
+    up: Line | None = Field(None, description="all that the agent sends passes it before the link; no limit if absent")
+    down: Line | None = Field(
+        None, description="all that is sent to the agent passes it after the link; no limit if absent"
+    )
 
 
 class Access(LinkModel):

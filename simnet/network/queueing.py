@@ -149,6 +149,11 @@ class Transmitter:
         self._busy_until = -inf
 
     @property
+    def bandwidth(self) -> float:
+        """Bits per second."""
+        return self._bandwidth
+
+    @property
     def single(self) -> bool:
         """Every message is one packet."""
         return self._room is None
@@ -237,6 +242,19 @@ def in_turn(lines: Sequence[Transmitter], now: float, weights: Iterable[int]) ->
         whole &= departs < inf
         ends = departs
     return (begins, ends, packets, left, refused) if whole else (inf, inf, packets, left, refused)
+
+
+def drained(line: Transmitter, now: float, weights: Sequence[int], pace: float) -> float:
+    """When a message has come through a line that its packets reached at `pace` bits per second, the last one now.
+
+    Infinite if one of them found no room.
+    """
+    left, ends, whole = sum(weights), now, True
+    for weight in weights:
+        left -= weight
+        ends = line.packet(now - left * 8.0 / pace, weight)[1]
+        whole &= ends < inf
+    return ends if whole else inf
 
 
 class Intake(Section):
