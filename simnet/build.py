@@ -21,9 +21,10 @@ from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.objective import LocalObjective
 from simnet.methods.method import AgentSize, Calibration
-from simnet.network.frame import Writer
-from simnet.network.link import Link, connect
+from simnet.network.frame import HEADER_BYTES, Writer
+from simnet.network.link import Link, connect, refuse_above_queue
 from simnet.network.model import Ends, LinkModel, link_models
+from simnet.network.queueing import Transmitter
 from simnet.privacy.mechanisms import HUB
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario
@@ -59,6 +60,7 @@ def build(scenario: Scenario) -> World:
     edges = draw_graph(scenario)
     dealt = deal_data(scenario, edges.number_of_nodes())
     held, reporting = hold(scenario, edges, dealt.parts)
+    refuse_what_never_passes(scenario, edges, dealt.features)
     sizes = [AgentSize(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
@@ -132,14 +134,33 @@ def models(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, LinkModel]:
 
 def build_links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int, Link]]:
     """Both directions of every link, by sender and receiver."""
-    streams, one_line_out = Streams(scenario.seed), scenario.network.one_line_out
-    return connect(edges, models(scenario, edges), streams, one_line_out=one_line_out)
+    network, streams = scenario.network, Streams(scenario.seed)
+    lines = models(scenario, edges)
+    return connect(edges, lines, streams, one_line_out=network.links_share_a_line, up=network.line.up)
+
+
+def build_down_lines(scenario: Scenario, agents: int) -> dict[int, Transmitter]:
+    """The line of each agent over which everything comes in; none where that takes no time."""
+    down, streams = scenario.network.line.down, Streams(scenario.seed)
+    return {} if down is None else {agent: down.transmitter(streams, f"{agent}/down") for agent in range(agents)}
+
+
+def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features: int) -> None:
+    """Refuse queues that drop part of every value, also on idle lines, where nothing repeats what was dropped."""
+    if scenario.network.transport.repeats:
+        return
+    payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
+    line, common = scenario.network.line, scenario.network.link
+    for model in {id(model): model for model in models(scenario, edges).values()}.values():
+        where = "link" if model.queue == common.queue else "override"
+        refuse_above_queue(model, line, HEADER_BYTES + len(payload), f"network.{where}.queue")
 
 
 def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:
     """The engine with its links and its transport, still without agents."""
     shared = scenario.network.medium == "shared"
     built = VirtualEngine(build_links(scenario, edges), bus, scoreboard, len(edges), shared_medium=shared)
+    built.down_lines = build_down_lines(scenario, len(edges))
     built.transport = scenario.network.transport.made(built)
     return built
 

@@ -19,6 +19,7 @@ from simnet.agent.program import record_charges
 from simnet.network.frame import HEADER_BYTES
 from simnet.network.link import Link, Passage
 from simnet.network.model import LinkModel
+from simnet.network.queueing import Departure
 from simnet.privacy.ledger import Charge, Ledger
 from simnet.record import events
 from simnet.streams import Streams
@@ -31,6 +32,7 @@ class Reports:
     arrived: npt.NDArray[np.bool_]
     payload_bytes: int
     wire_bytes: int
+    offered_bytes: int
     ends: float
 
     @property
@@ -46,10 +48,8 @@ def from_users(model: LinkModel, streams: Streams, server: int, users: int, feat
     """Every user sends its row and label at time 0 over a line of its own; all those lines are alike."""
     size = HEADER_BYTES + row_bytes(features)
     line = Link(model, streams, f"users>{server}")
-    packets = line.transmitter.packets(size)
-    total = size + packets * model.overhead
-    departs = 0.0 if model.bandwidth is None else total * 8.0 / model.bandwidth
-    return _summed((line.send(0.0, size, (0.0, departs, packets, total)) for _ in range(users)), users, features)
+    departure = _unhindered(line, 0.0, size)
+    return _summed((line.send(0.0, size, departure) for _ in range(users)), users, features)
 
 
 def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int, features: int) -> Reports:
@@ -60,11 +60,17 @@ def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int,
     def passages() -> Iterable[Passage]:
         now = 0.0
         for _ in range(rows):
-            passage = line.send(now, size)
+            passage = line.send(now, size, _unhindered(line, now, size))
             now = passage.departs
             yield passage
 
     return _summed(passages(), rows, features)
+
+
+def _unhindered(line: Link, now: float, size: int) -> Departure:
+    """How a report leaves whose sender hands over each packet when the one before has left: no queue refuses it."""
+    total = line.transmitter.on_wire(size)
+    return now, now + total * 8.0 / line.transmitter.bandwidth, line.transmitter.packets(size), total, 0
 
 
 def row_bytes(features: int) -> int:
@@ -74,12 +80,13 @@ def row_bytes(features: int) -> int:
 
 def _summed(passages: Iterable[Passage], rows: int, features: int) -> Reports:
     arrived = np.zeros(rows, dtype=np.bool_)
-    wire, ends = 0, 0.0
+    wire, offered, ends = 0, 0, 0.0
     for index, passage in enumerate(passages):
         arrived[index] = passage.fate == "delivered"
         wire += passage.wire_bytes
+        offered += passage.offered_bytes
         ends = max(ends, passage.arrives if arrived[index] else passage.departs)
-    return Reports(arrived, rows * row_bytes(features), wire, ends)
+    return Reports(arrived, rows * row_bytes(features), wire, offered, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +118,7 @@ async def after_reports(
     if reports is not None:
         await port.until(never, reports.ends)
         delivered, lost = reports.delivered, reports.messages - reports.delivered
-        size = (reports.payload_bytes, reports.wire_bytes)
+        size = (reports.payload_bytes, reports.wire_bytes, reports.offered_bytes)
         port.emit(events.ReportsGathered(port.agent, reports.messages, delivered, lost, *size))
     await port.until(never, begins)
     await program

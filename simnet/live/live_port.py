@@ -132,8 +132,8 @@ class LivePort:
         passages = self.carrier.offer(now, {peer: len(raw) for peer, raw in frames.items()})
         for peer, payload in payloads.items():
             # What shares one transmission has its bytes counted once.
-            counted = passages[peer].packets > 0
-            size = (len(payload), passages[peer].wire_bytes or len(frames[peer])) if counted else (0, 0)
+            passage = passages[peer]
+            size = (len(payload), passage.wire_bytes, passage.offered_bytes) if passage.packets else (0, 0, 0)
             number = self.numbering(self.agent, peer, round)
             sent = events.MessageSent(self.agent, round, peer, number, kind.label, *size)
             self.memory.event(now, sent)

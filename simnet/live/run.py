@@ -105,6 +105,8 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
         )
     if shim and network.inbox.service:
         return "network.inbox.service: a live agent takes in what arrives as fast as it can; leave it out, or --no-shim"
+    if shim and network.line.down is not None:
+        return "network.line.down: a live agent hears what arrives at once; leave it out, or --no-shim"
     return None
 
 

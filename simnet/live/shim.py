@@ -102,7 +102,7 @@ class Shim(Carrier):
             return {peer: self.links[peer].send(now, size) for peer, size in sizes.items()}
         # One transmission that every peer hears over its own wire; its bytes are counted with the first message.
         first, size = next(iter(sizes.items()))
-        departure = self.links[first].transmitter.admit(now, size)
+        departure = self.links[first].admit(now, size)
         passages = {peer: self.links[peer].send(now, size, departure) for peer in sizes}
         return {peer: passage if peer == first else replace(passage, packets=0) for peer, passage in passages.items()}
 

@@ -4,12 +4,13 @@ A link is a pure function of (now, size) and of what was sent before: it schedul
 becomes of a message is known when it is sent.
 
 Of every stream that a link uses, each message takes exactly one row whatever its fate, also a message that the
-transmitter refused. So the k-th message of a link meets the same delay and the same loss in all runs of a seed.
+transmitter refused. So the k-th message of a link meets the same delay and the same loss in all runs of a seed. Only
+early detection looks at packets, and takes one row of `red` per packet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from math import inf
 from typing import TYPE_CHECKING, Literal
@@ -18,10 +19,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from simnet.errors import ScenarioError
 from simnet.network.draws import MIXED, DelaySampler, one_by_one, uniform
 from simnet.network.loss import Sampler
-from simnet.network.model import Ends, LinkModel
-from simnet.network.queueing import Departure, Transmitter
+from simnet.network.model import Ends, Line, Lines, LinkModel
+from simnet.network.queueing import Departure, Queue, Transmitter, drained, in_turn
 from simnet.streams import Streams
 
 if TYPE_CHECKING:
@@ -43,11 +45,18 @@ class Passage(msgspec.Struct, frozen=True, gc=False):
     packets: int
     """into how many the message is cut; 0 if it shares the transmission of another one"""
     wire_bytes: int
-    """what the line carries, overhead included; 0 if the queue refused the message"""
+    """what leaves the host, with what its packets add; 0 if the sender's queue refused all of it"""
     corrupted: bool = False
     """it arrives, and its checksum fails"""
     copies: tuple[float, ...] = ()
     """when further copies of it arrive"""
+    refused_bytes: int = 0
+    """what the sender's queue refused of it"""
+
+    @property
+    def offered_bytes(self) -> int:
+        """What was handed to the host, with what its packets add."""
+        return self.wire_bytes + self.refused_bytes
 
 
 class Link:
@@ -56,12 +65,12 @@ class Link:
     `name` is "sender>receiver" and names the streams. A copy of a message arrives with a delay of its own, not before
     the first, and outside the order: it delays nobody.
 
-    >>> link = Link(LinkModel(bandwidth=8000.0), Streams(1), "0>1")
+    >>> link = Link(LinkModel(bandwidth=8000.0, overhead=0), Streams(1), "0>1")
     >>> link.send(0.0, 500).arrives, link.send(0.1, 500).arrives
     (0.5, 1.0)
     """
 
-    __slots__ = ("_delays", "_flaws", "_latest", "_lost", "_ordered", "transmitter")
+    __slots__ = ("_delays", "_flaws", "_latest", "_lines", "_lost", "_ordered", "transmitter")
 
     def __init__(
         self,
@@ -70,8 +79,12 @@ class Link:
         name: str,
         transmitter: Transmitter | None = None,
         sampler: DelaySampler | None = None,
+        up: Transmitter | None = None,
     ) -> None:
         self.transmitter = transmitter or Transmitter(model, streams, name)
+        own = () if model.bandwidth is None else (self.transmitter,)
+        self._lines: tuple[Transmitter, ...] = () if up is None else (up, *own)
+        """The lines of a sender that has one for all its links; empty if it has none but the link's own."""
         latency = model.latency
         self._lost: Sampler | None = None
         if self.transmitter.single and model.loss.independent:
@@ -87,17 +100,33 @@ class Link:
         self._ordered = model.order == "fifo"
         self._latest = -inf
 
+    def admit(self, now: float, size: int) -> Departure:
+        """What the sender's lines do with a message of `size` bytes."""
+        if not self._lines:
+            return self.transmitter.admit(now, size)
+        return in_turn(self._lines, now, self.transmitter.weights(size))
+
+    def received(self, line: Transmitter, now: float, size: int) -> float:
+        """When a message whose last bit arrives now is through the receiver's `line`; infinite if it has no room."""
+        pace = min(each.bandwidth for each in (self.transmitter, *self._lines))
+        return drained(line, now, list(self.transmitter.weights(size)), pace)
+
+    def halt(self, now: float) -> None:
+        """The sender is dead: what waits for its lines, or is on them, never leaves."""
+        for line in (self.transmitter, *self._lines):
+            line.clear(now)
+
     def send(self, now: float, size: int, departure: Departure | None = None) -> Passage:
         """Send a message of `size` bytes; `now` never goes back from one call to the next.
 
         `departure` is what the transmitter has said of it already: a shared medium has one transmission for all.
         """
-        starts, departs, packets, wire_bytes = departure or self.transmitter.admit(now, size)
+        starts, departs, packets, wire_bytes, refused = departure or self.admit(now, size)
         arrives = departs + next(self._delays)
         lost = arrives != arrives if self._lost is None else self._lost(packets)
         flaws = None if self._flaws is None else self._flaws.draw(packets)
         if starts == inf:
-            return Passage("overflowed", inf, inf, inf, packets, 0)
+            return Passage("overflowed", inf, inf, inf, packets, wire_bytes, refused_bytes=refused)
         if lost:
             return Passage("lost", starts, departs, inf, packets, wire_bytes)
         if self._ordered:
@@ -139,19 +168,27 @@ def delay_sampler(model: LinkModel, streams: Streams) -> DelaySampler:
 
 
 def connect(
-    edges: nx.Graph[int], models: Mapping[Ends, LinkModel], streams: Streams, *, one_line_out: bool
+    edges: nx.Graph[int],
+    models: Mapping[Ends, LinkModel],
+    streams: Streams,
+    *,
+    one_line_out: bool,
+    up: Line | None = None,
 ) -> dict[int, dict[int, Link]]:
     """Both directions of every link, by sender and receiver.
 
-    With `one_line_out` all links of an agent leave through one transmitter, which is like the one to its first
-    neighbour. A transmitter that takes no time remembers nothing, so links that are alike share one: a large network
-    has a million of them.
+    With `one_line_out` all links of an agent leave through one transmitter, so they must be alike; `up` is a line of
+    each agent before its links' own. A transmitter that takes no time remembers nothing, so links that are alike share
+    one: a large network has a million of them.
     """
     lines: dict[int, Transmitter] = {}
     if one_line_out:
         lines = {
-            agent: Transmitter(models[agent, min(edges[agent])], streams, str(agent)) for agent in edges if edges[agent]
+            agent: Transmitter(_one_line(agent, [models[agent, peer] for peer in edges[agent]]), streams, str(agent))
+            for agent in edges
+            if edges[agent]
         }
+    ups = {} if up is None else {agent: up.transmitter(streams, f"{agent}/up") for agent in edges}
     idle = {id(model): model for model in models.values() if model.bandwidth is None}
     instant = {which: Transmitter(model, streams, "") for which, model in idle.items()}
     samplers: dict[int, DelaySampler] = {}
@@ -163,5 +200,49 @@ def connect(
         sampler = samplers.get(id(model))
         if sampler is None or sampler.full:
             sampler = samplers[id(model)] = delay_sampler(model, streams)
-        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line, sampler)
+        found[sender][receiver] = Link(model, streams, f"{sender}>{receiver}", line, sampler, ups.get(sender))
     return found
+
+
+_OF_A_LINE = ("bandwidth", "queue", "mtu", "overhead", "framing")
+
+
+def _one_line(agent: int, models: Sequence[LinkModel]) -> LinkModel:
+    """What the one line of an agent is like over which all these links leave."""
+    first = models[0]
+    for other in models[1:]:
+        for name in _OF_A_LINE if other is not first else ():
+            if getattr(other, name) != getattr(first, name):
+                raise ScenarioError(
+                    f"network.uplink: the links of agent {agent} leave over one line but differ in {name}; give them "
+                    '`uplink = "independent"`, and say in [network.line] up what the agent has for all of them'
+                )
+    return first
+
+
+def refuse_above_queue(model: LinkModel, lines: Lines, size: int, where: str) -> None:
+    """Refuse a link that drops part of every message of `size` bytes, because its packets are more than fit."""
+    streams = Streams(0)
+    bare = model.model_copy(update={"queue": _without_red(model.queue)})
+    up = None if lines.up is None else _plain(lines.up).transmitter(streams, "")
+    link = Link(bare, streams, "", up=up)
+    _, departs, packets, left, refused = link.admit(0.0, size)
+    if departs < inf and lines.down is not None:
+        where = "network.line.down.queue"
+        departs = link.received(_plain(lines.down).transmitter(streams, ""), departs, size)
+    elif refused and lines.up is not None:
+        where = "network.line.up.queue"
+    if departs == inf:
+        raise ScenarioError(
+            f"{where}: a value makes {packets} packets of {left + refused:,} bytes in all, and even an idle line drops "
+            "some of them, so that no value would ever arrive; a longer queue, a smaller codec or "
+            '`transport = "reliable"` would do'
+        )
+
+
+def _without_red(queue: Queue | None) -> Queue | None:
+    return queue and queue.model_copy(update={"red": None})
+
+
+def _plain(line: Line) -> Line:
+    return line.model_copy(update={"queue": _without_red(line.queue)})

@@ -12,9 +12,10 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_va
 from simnet.errors import ScenarioError
 from simnet.network.latency import NO_TIME, AnyLatency
 from simnet.network.loss import NO_LOSS, AnyLoss
-from simnet.network.queueing import AnyQueue
+from simnet.network.queueing import AnyQueue, Transmitter
 from simnet.parts.fields import Bandwidth, Finder, Probability, Size, Whole
 from simnet.parts.part import Section, WordOf
+from simnet.streams import Streams
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -26,7 +27,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "queue": {"limit": 512 * 1024, "unit": "bytes"},
         "order": "fifo",
         "mtu": 1500,
-        "overhead": 66,
+        "overhead": 28,
+        "framing": 38,
     },
     "wan": {
         "latency": {"kind": "lognormal", "median": "40 ms", "sigma": 0.25},
@@ -34,16 +36,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "queue": {"limit": 500 * 1000, "unit": "bytes"},
         "loss": {"kind": "bernoulli", "p": 0.002},
         "mtu": 1500,
-        "overhead": 66,
+        "overhead": 28,
+        "framing": 38,
     },
     "4g": {
-        "latency": {"kind": "lognormal", "median": "26 ms", "sigma": 0.4},
+        "latency": {"kind": "lognormal", "median": "53 ms", "sigma": 0.4},
         "bandwidth": "13.6 Mbit/s",
         "queue": {"limit": 250 * 1000, "unit": "bytes"},
         "loss": {"kind": "bursts", "rate": 0.005, "length": 3},
         "order": "fifo",
         "mtu": 1428,
-        "overhead": 66,
+        "overhead": 28,
     },
     "satellite": {
         "latency": {"kind": "normal", "mean": "280 ms", "std": "10 ms"},
@@ -52,7 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss": {"kind": "bursts", "rate": 0.01, "length": 5},
         "order": "fifo",
         "mtu": 1500,
-        "overhead": 66,
+        "overhead": 28,
     },
     "lorawan": {
         "latency": {"kind": "uniform", "low": "50 ms", "high": "200 ms"},
@@ -70,10 +73,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss": {"kind": "gilbert-elliott", "p_good_to_bad": 0.02, "p_bad_to_good": 0.25, "loss_bad": 0.5},
         "duplication": 0.002,
         "mtu": 1500,
-        "overhead": 102,
+        "overhead": 28,
+        "framing": 38,
     },
 }
 """Links that many people have: named settings of [network.link], with their sources in docs/network.md."""
+
+ACCESS = frozenset({"4g", "satellite", "lorawan", "congested-wifi"})
+"""Presets of a user's one way into the network: unless the scenario says otherwise, an agent's links share it."""
 
 Ends = tuple[int, int]
 """One direction of a link: sender, receiver."""
@@ -112,8 +119,13 @@ class LinkModel(_Preset):
     corruption: Probability = Field(
         0.0, description="probability that a packet arrives damaged, which its checksum shows"
     )
-    mtu: Size | None = Field(None, description="largest packet, overhead included; messages are not cut when absent")
-    overhead: Whole = Field(0, description="bytes that every packet has beside its part of the message")
+    mtu: Size | None = Field(
+        None, description="largest packet, overhead included and framing not; messages are not cut when absent"
+    )
+    overhead: Whole = Field(
+        28, description="bytes that every packet has beside its part of the message; default: IP 20, UDP 8"
+    )
+    framing: Whole = Field(0, description="bytes that the link layer adds to every packet, outside the mtu")
 
     @model_validator(mode="after")
     def _something_fits(self) -> LinkModel:
@@ -128,6 +140,28 @@ class LinkModel(_Preset):
     def over(self, length: float) -> Self:
         """The same for a link of this length."""
         return self.model_copy(update={"latency": self.latency.over(length)})
+
+
+class Line(Section):
+    """One side of an agent's access line, which all its links share."""
+
+    bandwidth: Bandwidth = Field(description="bit rate")
+    queue: AnyQueue | None = Field(
+        None, description="what may wait for the line, a bare number in packets; unlimited when absent"
+    )
+
+    def transmitter(self, streams: Streams, name: str) -> Transmitter:
+        """The line of one agent; what travels over it is cut into packets already."""
+        return Transmitter(LinkModel(bandwidth=self.bandwidth, queue=self.queue, overhead=0), streams, name)
+
+
+class Lines(Section):
+    """Every agent's access line, on top of its links' own lines."""
+
+    up: Line | None = Field(None, description="all that the agent sends passes it before the link; no limit if absent")
+    down: Line | None = Field(
+        None, description="all that is sent to the agent passes it after the link; no limit if absent"
+    )
 
 
 class Access(LinkModel):
@@ -160,6 +194,7 @@ class Override(_Preset):
     corruption: Probability | None = Field(None, description="probability that a packet arrives damaged")
     mtu: Size | None = Field(None, description="largest packet")
     overhead: Whole | None = Field(None, description="bytes that every packet has beside its part of the message")
+    framing: Whole | None = Field(None, description="bytes that the link layer adds to every packet")
 
     @model_validator(mode="after")
     def _names_one_place(self) -> Override:

@@ -5,9 +5,10 @@ bit. It needs no process of its own. With the time until which the line is busy 
 of a message is known when it is sent.
 
 The rule of a line, exactly. A packet waits while its first bit has not left; the packet on the line does not count.
-`limit` is how much may wait, in packets or in bytes with overhead. A message is admitted whole or not at all (early
-packet discard, Romanow & Floyd 1995): it enters if those of its packets that have to wait, together with all that waits
-already, stay within the limit. What is due to start or end at exactly the moment of the question has done so.
+`limit` is how much may wait, in packets or in bytes on the wire. Packets are admitted one by one (drop-tail), those of
+one message at one instant: a packet enters if it does not have to wait, or if it and all that waits already stay within
+the limit. Those that fit leave, whatever becomes of the others; a message is whole only if all of them do. What is due
+to start or end at exactly the moment of the question has done so.
 
 A system of K places in which the packet on the line counts (M/M/1/K, `Port(qlimit=K)` of ns.py) has the limit K − 1.
 """
@@ -15,7 +16,8 @@ A system of K places in which the packet on the line counts (M/M/1/K, `Port(qlim
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from math import ceil, inf
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
 
 
 class Red(Section):
-    """Random early detection: some messages are dropped before the queue is full.
+    """Random early detection: some packets are dropped before the queue is full.
 
-    Floyd & Jacobson 1993. The average queue, in the unit of the queue's limit, is compared with two thresholds. Below
-    `low` nothing is dropped; between the two the chance grows from 0 to `chance`; from `high` on everything is dropped.
+    Floyd & Jacobson 1993. With every packet the average queue, in the unit of the queue's limit, is compared with two
+    thresholds. Below `low` nothing is dropped; between the two the chance grows from 0 to `chance`; from `high` on
+    everything is dropped.
     """
 
     low: NonNegative = Field(5.0, description="average queue below which nothing is dropped, in the queue's unit")
@@ -50,7 +53,7 @@ class Red(Section):
 
 
 class Queue(Section):
-    """What may wait for the line; a message that does not fit is dropped."""
+    """What may wait for the line; a packet that does not fit is dropped."""
 
     limit: Whole | None = Field(
         None, description="how much may wait behind the packet on the line; unlimited if absent"
@@ -76,12 +79,12 @@ class RedState:
         self._model = model
         self._uniforms = one_by_one(streams, "red", name, uniform)
         self._average = 0.0
-        self._count = -1  # messages since the last drop; −1 below the lower threshold
+        self._count = -1  # packets since the last drop; −1 below the lower threshold
 
     def drops(self, waiting: float, vacant: float) -> bool:
-        """Whether to drop a message that finds so much `waiting`.
+        """Whether to drop a packet that finds so much `waiting`.
 
-        `vacant` is how many messages like it could have passed since the line fell idle, 0 if it is busy.
+        `vacant` is how many packets like it could have passed since the line fell idle, 0 if it is busy.
         """
         model = self._model
         u = next(self._uniforms)
@@ -104,32 +107,35 @@ class RedState:
         return False
 
 
-Departure = tuple[float, float, int, int]
-"""First bit out, last bit out, packets, bytes with overhead; the times are infinite if the message was refused."""
+Departure = tuple[float, float, int, int, int]
+"""First bit out, last bit out, packets, bytes that leave, bytes that the queue refuses.
+
+The times are infinite unless the whole message leaves.
+"""
 
 
 class Transmitter:
-    """A line that serves first come, first served, for one link or, as the uplink of an agent, for several."""
+    """A line that serves first come, first served, for one link or, as the line of an agent, for several."""
 
     __slots__ = (
+        "_added",
         "_backlog",
         "_bandwidth",
         "_bounded",
         "_busy_until",
         "_by_bytes",
         "_limit",
-        "_mtu",
-        "_overhead",
         "_plain",
         "_red",
+        "_room",
         "_waiting",
     )
 
     def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
         queue = model.queue or Queue()
         self._bandwidth = inf if model.bandwidth is None else model.bandwidth
-        self._mtu = model.mtu
-        self._overhead = model.overhead
+        self._room = None if model.mtu is None else model.mtu - model.overhead
+        self._added = model.overhead + model.framing
         self._limit = inf if queue.limit is None else queue.limit
         self._by_bytes = queue.unit == "bytes"
         self._red = None if queue.red is None else RedState(queue.red, streams, name)
@@ -143,70 +149,112 @@ class Transmitter:
         self._busy_until = -inf
 
     @property
+    def bandwidth(self) -> float:
+        """Bits per second."""
+        return self._bandwidth
+
+    @property
     def single(self) -> bool:
         """Every message is one packet."""
-        return self._mtu is None
+        return self._room is None
 
     def packets(self, size: int) -> int:
         """How many packets a message of `size` bytes makes."""
-        return 1 if self._mtu is None else max(1, ceil(size / (self._mtu - self._overhead)))
+        return 1 if self._room is None else max(1, ceil(size / self._room))
+
+    def on_wire(self, size: int) -> int:
+        """What a message of `size` bytes weighs with all that its packets add to it."""
+        return size + self.packets(size) * self._added
+
+    def weights(self, size: int) -> Iterator[int]:
+        """The bytes on the wire of each packet of a message."""
+        packets = self.packets(size)
+        if self._room is not None:
+            yield from repeat(self._room + self._added, packets - 1)
+            size -= (packets - 1) * self._room
+        yield size + self._added
 
     def admit(self, now: float, size: int) -> Departure:
-        """Send a message of `size` bytes, or refuse it; `now` never goes back from one call to the next."""
+        """Send a message of `size` bytes, as much of it as fits; `now` never goes back from one call to the next."""
         if self._plain and self._busy_until <= now:
             # One packet on an idle line does not wait, so no queue refuses it: this is what most messages meet.
-            total = size + self._overhead
+            total = size + self._added
             self._busy_until = departs = now + total * 8.0 / self._bandwidth
-            return now, departs, 1, total
-        packets = self.packets(size)
-        total = size + packets * self._overhead
-        service = total * 8.0 / self._bandwidth
+            return now, departs, 1, total, 0
+        if self._bounded:
+            return in_turn((self,), now, self.weights(size))
+        packets, total = self.packets(size), self.on_wire(size)
+        starts, departs = self.packet(now, total)
+        return starts, departs, packets, total, 0
+
+    def packet(self, now: float, weight: int) -> tuple[float, float]:
+        """First and last bit out of one packet of so many bytes on the wire; infinite if there is no room for it."""
         idle = self._busy_until <= now
         starts = now if idle else self._busy_until
+        service = weight * 8.0 / self._bandwidth
         if self._bounded:
-            load = self._load(total, packets, idle)
+            load = 0 if idle else weight if self._by_bytes else 1
             if self._refuses(now, load, service):
-                return inf, inf, packets, total
-            self._queue(starts, load, total, packets, idle)
+                return inf, inf
+            if load:
+                if self._waiting is None:
+                    self._waiting = deque()
+                self._backlog += load
+                self._waiting.append((starts, load))
         self._busy_until = departs = starts + service
-        return starts, departs, packets, total
+        return starts, departs
 
     def _refuses(self, now: float, load: int, service: float) -> bool:
-        """Whether there is no room for a message of which so much has to wait."""
+        """Whether there is no room for a packet of which so much has to wait."""
         waiting = self._waiting
         while waiting and waiting[0][0] <= now:
             self._backlog -= waiting.popleft()[1]
         refused = self._backlog + load > self._limit
         if self._red is not None:
-            # Asked also when the limit refuses: a message takes one number of the stream whatever its fate.
+            # Asked also when the limit refuses: a packet takes one number of the stream whatever its fate.
             vacant = max(0.0, now - self._busy_until) / service if service else 0.0
             refused |= self._red.drops(self._backlog, vacant)
         return refused
 
-    def _queue(self, starts: float, load: int, total: int, packets: int, idle: bool) -> None:
-        """Let those packets of a message wait that have to."""
-        if not load:
-            return
-        if self._waiting is None:
-            self._waiting = deque()
-        self._backlog += load
-        if packets > 1:
-            self._waiting.extend(self._train(starts, total, packets, idle))
+    def clear(self, now: float) -> None:
+        """Drop all that waits, and what is on the line: its host is dead."""
+        self._busy_until = min(self._busy_until, now)
+        self._waiting, self._backlog = None, 0
+
+
+def in_turn(lines: Sequence[Transmitter], now: float, weights: Iterable[int]) -> Departure:
+    """Send the packets of a message over one line after another: each enters a line when it has left the one before.
+
+    What the first line takes has left its host, whatever a later line does with it.
+    """
+    begins, packets, left, refused, whole = inf, 0, 0, 0, True
+    ends = now
+    for weight in weights:
+        packets += 1
+        starts, departs = lines[0].packet(now, weight)
+        if starts == inf:
+            refused += weight
         else:
-            self._waiting.append((starts, load))
+            left += weight
+            begins = min(begins, starts)
+            for line in lines[1:]:
+                departs = line.packet(departs, weight)[1] if departs < inf else inf
+        whole &= departs < inf
+        ends = departs
+    return (begins, ends, packets, left, refused) if whole else (inf, inf, packets, left, refused)
 
-    def _load(self, total: int, packets: int, idle: bool) -> int:
-        """How much of a message has to wait: all of it, or all but the first packet on an idle line."""
-        if self._by_bytes:
-            return total - min(total, self._mtu or total) if idle else total
-        return packets - idle
 
-    def _train(self, starts: float, total: int, packets: int, idle: bool) -> Iterator[tuple[float, int]]:
-        """Start and weight of those packets of a message that have to wait."""
-        assert self._mtu is not None
-        for number in range(1 if idle else 0, packets):
-            before = number * self._mtu
-            yield starts + before * 8.0 / self._bandwidth, min(self._mtu, total - before) if self._by_bytes else 1
+def drained(line: Transmitter, now: float, weights: Sequence[int], pace: float) -> float:
+    """When a message has come through a line that its packets reached at `pace` bits per second, the last one now.
+
+    Infinite if one of them found no room.
+    """
+    left, ends, whole = sum(weights), now, True
+    for weight in weights:
+        left -= weight
+        ends = line.packet(now - left * 8.0 / pace, weight)[1]
+        whole &= ends < inf
+    return ends if whole else inf
 
 
 class Intake(Section):

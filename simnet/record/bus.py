@@ -25,7 +25,7 @@ Subscriber = Callable[[int, float, Event], None]
 
 COUNTS = (
     *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
-    *("retransmissions", "payload_bytes", "wire_bytes", "duplicates", "corrupted"),
+    *("retransmissions", "payload_bytes", "wire_bytes", "offered_bytes", "duplicates", "corrupted"),
 )
 """What summary.json and the tables tell of communication, in their order, but for `in_flight`."""
 
@@ -65,10 +65,18 @@ class Bus:
         for tell in self._listeners[type(event)]:
             tell(number, t, event)
 
-    def sent(self, now: float, carries: Carries, messages: Sequence[_Message], wire_bytes: Sequence[int]) -> None:
+    def sent(
+        self,
+        now: float,
+        carries: Carries,
+        messages: Sequence[_Message],
+        wire_bytes: Sequence[int],
+        offered_bytes: Sequence[int],
+    ) -> None:
         """Publish a `MessageSent` for each message of one frame.
 
-        `wire_bytes` are those of each; 0 for a message that shares the transmission of the one before.
+        `wire_bytes` are those of each that left the host, `offered_bytes` those that were handed to it; the latter are
+        0 for a message that shares the transmission of the one before.
         """
         if not messages:
             return
@@ -77,12 +85,15 @@ class Bus:
         frame = messages[0].frame
         payload = len(frame.payload)
         if self._counters is not None:
-            transmissions = len(messages) - wire_bytes.count(0)
-            self._counters.sent(frame.sender, carries, len(messages), payload * transmissions, sum(wire_bytes))
+            payloads = payload * (len(messages) - offered_bytes.count(0))
+            sums = (payloads, sum(wire_bytes), sum(offered_bytes))
+            self._counters.sent(frame.sender, carries, len(messages), *sums)
         if self._on_sent:
-            for number, message, size in zip(range(first, self.events + 1), messages, wire_bytes, strict=True):
+            sizes = zip(messages, wire_bytes, offered_bytes, strict=True)
+            for number, (message, wire, offered) in enumerate(sizes, first):
                 where = (frame.sender, frame.round, message.peer, message.number)
-                self._tell(self._on_sent, number, now, MessageSent(*where, carries, payload if size else 0, size))
+                event = MessageSent(*where, carries, payload if offered else 0, wire, offered)
+                self._tell(self._on_sent, number, now, event)
 
     def delivered(self, now: float, message: _Message) -> None:
         """Publish a `MessageDelivered`."""
@@ -140,6 +151,7 @@ class Counters:
         # What every message adds to, without a look-up.
         self._messages, self.delivered, self._lost = (self._of[name] for name in ("messages", "delivered", "lost"))
         self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
+        self._offered_bytes = self._of["offered_bytes"]
         self._staleness, self._used = self._of["staleness_sum"], self._of["values_used"]
         self.ages: dict[int, Counter[int]] = {}
         """Of each round that somebody is in: how many of the values used were how many rounds old."""
@@ -152,11 +164,14 @@ class Counters:
     def add(self, agent: int, name: str, amount: int = 1) -> None:
         self._of[name][agent] += amount
 
-    def sent(self, agent: int, carries: str, messages: int, payload_bytes: int, wire_bytes: int) -> None:
+    def sent(
+        self, agent: int, carries: str, messages: int, payload_bytes: int, wire_bytes: int, offered_bytes: int
+    ) -> None:
         """An agent sent so many messages of one kind, with so many bytes in all."""
         self._messages[agent] += messages
         self._payload_bytes[agent] += payload_bytes
         self._wire_bytes[agent] += wire_bytes
+        self._offered_bytes[agent] += offered_bytes
         if carries == "notice":
             self.add(agent, "notices", messages)
 

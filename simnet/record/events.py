@@ -155,7 +155,9 @@ class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
     payload_bytes: int
     """of all reports"""
     wire_bytes: int
-    """of all reports, frames included"""
+    """of all reports, frames included: what left the senders"""
+    offered_bytes: int | None = None
+    """what was handed to the senders' lines; absent in logs of old versions: as `wire_bytes`"""
 
 
 class MessageSent(OfMessage, frozen=True, forbid_unknown_fields=True):
@@ -169,7 +171,10 @@ class MessageSent(OfMessage, frozen=True, forbid_unknown_fields=True):
     payload_bytes: int
     """what is encoded, without the frame; on a shared medium one transmission reaches all, and counts in one message"""
     wire_bytes: int
-    """length of the whole frame with what its packets add to it; on a shared medium it counts in one message"""
+    """what left the host: the packets of the frame, with all that they add, but for those that the sender's own queue
+    refused; on a shared medium it counts in one message"""
+    offered_bytes: int | None = None
+    """what was handed to the host: all its packets; absent in logs of old versions: as `wire_bytes`"""
 
 
 class MessageDelivered(OfMessage, frozen=True, forbid_unknown_fields=True):
@@ -213,7 +218,9 @@ class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
     attempt: int
     """2 for the first repetition"""
     wire_bytes: int
-    """length of the whole frame, sent once more"""
+    """what left the host when it was sent once more"""
+    offered_bytes: int | None = None
+    """what was handed to the host; absent in logs of old versions: as `wire_bytes`"""
 
 
 class ValueUsed(AtAgent, frozen=True, forbid_unknown_fields=True):
@@ -316,6 +323,11 @@ FATES: dict[type[Event], str] = {
     for event in (MessageDelivered, MessageLost, MessageOverflowed, MessageUnreachable)
 }
 """Every way in which a message ends; one that is still on its way at the end of a run has no event."""
+
+
+def offered(event: MessageSent | MessageRetransmitted | ReportsGathered) -> int:
+    """The bytes that were handed to the sender's host."""
+    return event.wire_bytes if event.offered_bytes is None else event.offered_bytes
 
 
 def sender(event: Any) -> int:

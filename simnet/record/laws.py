@@ -1,6 +1,7 @@
 """The laws that every run obeys, checked on its events.
 
 - A message meets exactly one fate: messages = delivered + lost + overflowed + unreachable + in flight.
+- No more leaves a host than was handed to it, and only a message that overflows leaves in part or not at all.
 - A finished round ends in a broadcast or a skip: broadcasts + skips = rounds run.
 - A release is paid before it is made and made before it is sent: releases = broadcasts = ledger entries for a release.
 - A test is paid before its first answer; what passes is released, nothing else, and not more often than was paid for.
@@ -86,7 +87,7 @@ class _Run:
                 self.degrees[receiver] += 1
         if len(self.links) < len(ends):
             complain("a link is listed twice")
-        self.flying: dict[int, tuple[int, int, int, bool, float]] = {}
+        self.flying: dict[int, tuple[int, int, int, bool, bool, float]] = {}
         self.last_message = self.last_evaluation = 0
         self.down: Counter[int] = Counter()
         thinning = self.thinning = Thinning.of(start.scenario)
@@ -94,6 +95,8 @@ class _Run:
         """The agents of which the log holds what they did."""
         settings = flat(start.scenario)
         self.aligned = settings.get("network.pacing.kind") in aligned
+        self.once = settings.get("network.transport.kind") == "datagram"
+        """Nothing is sent again."""
         self.one_way = settings.get("algorithm.hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
 
@@ -203,13 +206,21 @@ def _sent(run: _Run, event: events.MessageSent) -> None:
     if message <= run.last_message:
         run.complain(f"message {message} is sent after message {run.last_message}: numbers ascend")
     run.last_message = max(message, run.last_message)
-    run.flying[message] = (event.agent, event.peer, event.round, event.carries == "value", run.t)
+    _within_the_offer(run, event)
+    in_part = event.wire_bytes < events.offered(event)
+    run.flying[message] = (event.agent, event.peer, event.round, event.carries == "value", in_part, run.t)
     if event.carries not in _PACED:
         return
     link = run.links[event.peer, event.agent]
     if link.sent_in == event.round:
         run.complain(f"{_who(event)} sends agent {event.peer} a second message")
     link.sent_in = event.round
+
+
+def _within_the_offer(run: _Run, event: events.MessageSent | events.MessageRetransmitted) -> None:
+    offered = events.offered(event)
+    if event.wire_bytes > offered:
+        run.complain(f"{event.wire_bytes} bytes of message {event.message} leave a host that was handed {offered}")
 
 
 def _gathered(run: _Run, event: events.ReportsGathered) -> None:
@@ -221,6 +232,7 @@ def _gathered(run: _Run, event: events.ReportsGathered) -> None:
 
 
 def _retransmitted(run: _Run, event: events.MessageRetransmitted) -> None:
+    _within_the_offer(run, event)
     if event.message > run.last_message:
         run.complain(f"message {event.message} is retransmitted but was never sent")
 
@@ -251,7 +263,9 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
         why = "has met its fate already" if message <= run.last_message else "was never sent"
         run.complain(f"message {message} is {fate} but {why}")
         return
-    *journey, has_value, sent_at = found
+    *journey, has_value, in_part, sent_at = found
+    if in_part and run.once and fate != "overflowed":
+        run.complain(f"message {message} is {fate}, but not all of it left its host")
     if journey != [sender, receiver, event.round]:
         ways = ((sender, receiver, event.round), journey)
         told, true = (f"from agent {a} to agent {b} in round {round}" for a, b, round in ways)

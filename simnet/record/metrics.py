@@ -64,7 +64,7 @@ _COUNTED: dict[type[events.Event], str] = {
 }
 """What is counted one by one, and under which name."""
 _ACCURACY = tuple(field.name for field in msgspec.structs.fields(events.EvaluationDone) if field.type is float)
-_GATHERED = events.ReportsGathered.__struct_fields__[1:]
+_GATHERED = ("messages", "delivered", "lost", "payload_bytes", "wire_bytes")
 
 
 class PrivacyMeter:
@@ -130,11 +130,13 @@ class Metrics:
         self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
 
     def _sent(self, event: events.MessageSent) -> None:
-        self.counters.sent(event.agent, event.carries, 1, event.payload_bytes, event.wire_bytes)
+        sizes = (event.payload_bytes, event.wire_bytes, events.offered(event))
+        self.counters.sent(event.agent, event.carries, 1, *sizes)
 
     def _gathered(self, event: events.ReportsGathered) -> None:
         for name in _GATHERED:
             self._add(event.agent, name, getattr(event, name))
+        self._add(event.agent, "offered_bytes", events.offered(event))
 
     def _counted(self, event: Any) -> None:
         """Count for the agent that did it; what became of a message counts for its sender."""
@@ -144,6 +146,7 @@ class Metrics:
             self._add(sender, "corrupted")
         if type(event) is events.MessageRetransmitted:
             self._add(sender, "wire_bytes", event.wire_bytes)
+            self._add(sender, "offered_bytes", events.offered(event))
 
     def _worked(self, event: events.RoundStarted | events.SolveFinished) -> None:
         """Seconds of local work, from the start of a round to the end of its solve."""

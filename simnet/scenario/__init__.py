@@ -22,7 +22,7 @@ from simnet.learning.sources import Data
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
 from simnet.network.codec import CODECS, TopKSettings
-from simnet.network.model import Access, LinkModel, Override
+from simnet.network.model import ACCESS, Access, Lines, LinkModel, Override
 from simnet.network.queueing import Intake
 from simnet.network.topology import AnyTopology, Random
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
@@ -45,8 +45,10 @@ class Network(Section):
     medium: Literal["unicast", "shared"] = Field(
         "unicast", description="`unicast`: one transmission per neighbour; `shared`: one that reaches all of them"
     )
-    uplink: Literal["independent", "shared"] = Field(
-        "independent", description="`shared`: all links of an agent take turns on one line out"
+    uplink: Literal["independent", "shared"] | None = Field(
+        None,
+        description="`shared`: all links of an agent take turns on one line out; default: shared with a link preset of "
+        "an access network (4g, satellite, lorawan, congested-wifi), else independent",
     )
     codec: Annotated[str, WordOf(CODECS)] = Field("float64", description="how numbers are written into a message")
     topk: TopKSettings = Field(TopKSettings(), description="settings of the codec `top-k`")
@@ -56,6 +58,7 @@ class Network(Section):
         description="how long an agent that lost its state in a crash waits for its neighbours' answers; default: 1 s",
     )
     link: LinkModel = Field(LinkModel(), description="what every link is like")
+    line: Lines = Field(Lines(), description="what every agent has for all its links together")
     override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
     access: Access = Field(Access(), description="PDML: what the line of each user to its server is like")
 
@@ -68,7 +71,13 @@ class Network(Section):
     @property
     def one_line_out(self) -> bool:
         """Whether everything that an agent sends leaves over one line."""
-        return self.uplink == "shared" or self.medium == "shared"
+        return self.line.up is not None or self.links_share_a_line
+
+    @property
+    def links_share_a_line(self) -> bool:
+        """Whether the links of an agent take turns on a line that is like each of them."""
+        chosen = self.uplink or ("shared" if self.link.preset in ACCESS else "independent")
+        return self.medium == "shared" or (chosen == "shared" and self.line.up is None)
 
     @property
     def recovery_time(self) -> float:

@@ -35,6 +35,7 @@ from simnet.learning.evaluation import RoundFigures, Scoreboard
 from simnet.methods.peer import Work
 from simnet.network.frame import Frame, Kind
 from simnet.network.link import Link, Passage
+from simnet.network.queueing import Transmitter
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.lines import sig
@@ -68,6 +69,8 @@ class VirtualEngine:
         self.links = links
         self.transport: Reliable | None = None
         self.ports: dict[int, VirtualPort] = {}
+        self.down_lines: Mapping[int, Transmitter] = {}
+        """The line of each agent over which everything comes in; empty if that takes no time."""
         self.cut: dict[tuple[int, int], int] = {}
         """Directions, as sender and receiver, that carry nothing now, with the number of faults that cut them."""
         self.in_flight = 0
@@ -83,6 +86,7 @@ class VirtualEngine:
         self._post = cast(Callable[[Message, EventPriority, float], None], self.env.schedule)
         # What happens at the end of a message's way; all messages with the same end share one tuple.
         self._on_intake, self._on_loss, self._on_copy = (self._take_in,), (self._lose,), (self._repeat,)
+        self._on_door = (self._queue,)
         self._on_arrival = self._on_intake
 
     @property
@@ -93,8 +97,10 @@ class VirtualEngine:
     def attach(self, port: VirtualPort, program: Coroutine[Any, Any, None]) -> None:
         """Add an agent: its port, and the coroutine that uses it."""
         self.ports[port.agent] = port
-        if port.inbox is not None:
-            self._on_arrival = (self._queue,)
+        if self.down_lines:
+            self._on_arrival = (self._come_down,)
+        elif port.inbox is not None:
+            self._on_arrival = self._on_door
         self.env.process(program)  # type: ignore[arg-type]
 
     def emit(self, event: events.Event) -> None:
@@ -162,18 +168,21 @@ class VirtualEngine:
         """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
         frame = Frame(kind, sender, round, 0, payload)
         now, size, links, arrival, post = self.env.now, frame.size, self.links[sender], self._on_arrival, self._post
-        departure = links[peers[0]].transmitter.admit(now, size) if self._shared_medium and peers else None
+        departure = links[peers[0]].admit(now, size) if self._shared_medium and peers else None
         transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
         simple = transport is None and not self.cut
         sent: list[Message] = []
         wire_bytes: list[int] = []
+        offered_bytes: list[int] = []
         first = self._messages + 1
         for number, peer in enumerate(peers, first):
             passage = links[peer].send(now, size, departure)
             message = Message(arrival, frame, parts, peer, number, passage.corrupted)
             sent.append(message)
             # What one transmission carries to all is counted with the first message.
-            wire_bytes.append(passage.wire_bytes or size if departure is None or number == first else 0)
+            carried = passage.wire_bytes if departure is None or number == first else 0
+            wire_bytes.append(carried)
+            offered_bytes.append(carried + passage.refused_bytes if departure is None or number == first else 0)
             if simple and passage.fate == "delivered" and not passage.copies:
                 # `_launch` without a call: this is what becomes of nearly all messages.
                 self.in_flight += 1
@@ -182,11 +191,11 @@ class VirtualEngine:
                 transport.begin(message, passage)
             elif not self._launch(message, passage, now):
                 # What fails at once does so before the next message is sent.
-                self.bus.sent(now, kind.label, sent, wire_bytes)
+                self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
                 self._fail(events.MessageUnreachable if self.is_cut(message) else events.MessageOverflowed, message)
-                sent, wire_bytes = [], []
+                sent, wire_bytes, offered_bytes = [], [], []
         self._messages += len(peers)
-        self.bus.sent(now, kind.label, sent, wire_bytes)
+        self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
 
     def _launch(self, message: Message, passage: Passage, now: float) -> bool:
         """Let a message that is sent once meet its fate; False if it does so here and now."""
@@ -202,6 +211,25 @@ class VirtualEngine:
             message.callbacks = self._on_loss
             self._post(message, ARRIVAL, passage.departs - now)
         return True
+
+    def _come_down(self, message: Message) -> None:
+        """A message has reached the receiver's access line."""
+        if self.is_unreachable(message):
+            self._take_in(message)
+            return
+        done = self.down_by(message.frame.sender, message.peer, message.frame.size)
+        if done < inf:
+            message.callbacks = self._on_door
+            self._post(message, ARRIVAL, done - self.env.now)
+        else:
+            self._fail(events.MessageOverflowed, message)
+            self.landed()
+
+    def down_by(self, sender: int, peer: int, size: int) -> float:
+        """When a message that arrives now has passed the receiver's access line; infinite if there is no room."""
+        if not self.down_lines:
+            return self.env.now
+        return self.links[sender][peer].received(self.down_lines[peer], self.env.now, size)
 
     def _queue(self, message: Message) -> None:
         """A message has arrived at a receiver that takes in one after another."""

@@ -95,9 +95,18 @@ class Reliable:
         engine = self._engine
         if passage.fate == "delivered" and not engine.is_cut(pending.message):
             for time in (passage.arrives, *passage.copies):
-                engine.at(time, lambda: self._arrive(pending, passage.corrupted))
+                engine.at(time, lambda: self._come_down(pending, passage.corrupted))
         pause = self._rule.timeout * self._rule.backoff ** (pending.attempt - 1)
         engine.at(engine.now + pause, lambda: self._expire(pending))
+
+    def _come_down(self, pending: _Pending, corrupted: bool) -> None:
+        """A transmission has reached its receiver's access line."""
+        engine, frame = self._engine, pending.message.frame
+        done = engine.down_by(frame.sender, pending.message.peer, frame.size)
+        if done == engine.now:
+            self._arrive(pending, corrupted)
+        elif done < inf:
+            engine.at(done, lambda: self._arrive(pending, corrupted))
 
     def _arrive(self, pending: _Pending, corrupted: bool) -> None:
         """A transmission is at its receiver's door, which may have a queue."""
@@ -144,10 +153,9 @@ class Reliable:
             engine.at(engine.now + self._rule.timeout, lambda: self._expire(pending))
             return
         passage = engine.links[frame.sender][message.peer].send(engine.now, frame.size)
-        size = passage.wire_bytes or frame.size
-        engine.emit(
-            events.MessageRetransmitted(frame.sender, frame.round, message.peer, message.number, pending.attempt, size)
-        )
+        where = (frame.sender, frame.round, message.peer, message.number)
+        sizes = (passage.wire_bytes, passage.offered_bytes)
+        engine.emit(events.MessageRetransmitted(*where, pending.attempt, *sizes))
         self._transmit(pending, passage)
 
     def _give_up(self, pending: _Pending) -> None:

@@ -26,6 +26,7 @@ models = st.builds(
     ),
     mtu=st.sampled_from([None, 30, 100]),
     overhead=st.sampled_from([0, 8]),
+    framing=st.sampled_from([0, 5]),
     order=st.sampled_from(["fifo", "free"]),
     duplication=st.sampled_from([0.0, 0.3]),
     corruption=st.sampled_from([0.0, 0.3]),
@@ -49,14 +50,15 @@ def test_every_message_has_one_fate_and_its_times_are_in_order(model, steps, see
             case "overflowed":
                 assert model.bandwidth is not None
                 assert passage.starts == passage.departs == passage.arrives == inf
-                assert passage.wire_bytes == 0
+                assert 0 <= passage.wire_bytes < passage.offered_bytes
             case "lost":
                 assert now <= passage.starts <= passage.departs < passage.arrives == inf
             case "delivered":
                 assert now <= passage.starts <= passage.departs < passage.arrives < inf
                 assert all(passage.arrives <= copy < inf for copy in passage.copies)
+        assert passage.offered_bytes == size + passage.packets * (model.overhead + model.framing)
         if passage.fate != "overflowed":
-            assert passage.wire_bytes == size + passage.packets * model.overhead
+            assert passage.wire_bytes == passage.offered_bytes
             assert passage.starts >= latest  # one line: no message starts before the one before has left
             latest = passage.departs
         if passage.fate != "delivered":
@@ -80,7 +82,7 @@ def test_links_with_transmitters_of_their_own_do_not_know_of_each_other(model, h
 
 def test_a_broadcast_over_a_shared_uplink_leaves_one_copy_at_a_time():
     streams = Streams(1)
-    model = LinkModel(latency=constant(0.5), bandwidth=8000.0, queue=2)
+    model = LinkModel(latency=constant(0.5), bandwidth=8000.0, queue=2, overhead=0)
     uplink = Transmitter(model, streams, "0")
     links = [Link(model, streams, f"0>{peer}", uplink) for peer in (1, 2, 3, 4)]
     passages = [link.send(0.0, 1000) for link in links]
@@ -89,15 +91,15 @@ def test_a_broadcast_over_a_shared_uplink_leaves_one_copy_at_a_time():
 
 
 def test_the_two_directions_may_differ():
-    up = Link(LinkModel(latency=constant(0.02), bandwidth=1e6), Streams(1), "0>1")
-    down = Link(LinkModel(latency=constant(0.01), bandwidth=1e7), Streams(1), "1>0")
+    up = Link(LinkModel(latency=constant(0.02), bandwidth=1e6, overhead=0), Streams(1), "0>1")
+    down = Link(LinkModel(latency=constant(0.01), bandwidth=1e7, overhead=0), Streams(1), "1>0")
     arrivals = up.send(0.0, 12_500).arrives, down.send(0.0, 12_500).arrives
     assert arrivals == pytest.approx((0.12, 0.02))
 
 
 def test_one_transmission_may_reach_several_wires():
     """A shared medium: the sender's transmitter once, each neighbour's wire with its own delays and losses."""
-    model = LinkModel(latency=uniform(0.1, 0.2), loss=bernoulli(0.5), bandwidth=8000.0)
+    model = LinkModel(latency=uniform(0.1, 0.2), loss=bernoulli(0.5), bandwidth=8000.0, overhead=0)
     links = [Link(model, Streams(1), f"0>{peer}") for peer in range(1, 50)]
     departure = links[0].transmitter.admit(0.0, 1000)
     passages = [link.send(0.0, 1000, departure) for link in links]
@@ -111,7 +113,7 @@ gaps = st.lists(st.floats(0, 2), min_size=1, max_size=100)
 
 def carry(model, departures, seed=1, packets=1):
     wire = Link(model, Streams(seed), "0>1")
-    return [wire.send(0.0, 100, (t, t, packets, 100)) for t in departures]
+    return [wire.send(0.0, 100, (t, t, packets, 100, 0)) for t in departures]
 
 
 def times(steps):
@@ -160,7 +162,7 @@ def test_no_setting_disturbs_the_draws_of_another(seed, steps, p, corruption, re
     wire = Link(model, Streams(seed), "0>1")
     for k, (departs, plain) in enumerate(zip(departures, bare, strict=True)):
         time = inf if k in refused else departs
-        passage = wire.send(0.0, 100, (time, time, 1, 100))
+        passage = wire.send(0.0, 100, (time, time, 1, 100, 0))
         assert passage.fate == "overflowed" or passage.fate == "lost" or passage.arrives == plain.arrives
         assert (passage.fate == "overflowed") == (k in refused)
 
@@ -193,8 +195,8 @@ def test_a_copy_comes_after_its_first_and_delays_nobody(seed, steps):
 def test_what_does_not_arrive_has_no_arrival_and_no_copies():
     model = LinkModel(latency=constant(1.0), loss=bernoulli(1.0), duplication=1.0, corruption=1.0)
     wire = Link(model, Streams(1), "0>1")
-    assert wire.send(0.0, 100, (0.0, 2.0, 3, 90)) == Passage("lost", 0.0, 2.0, inf, 3, 90)
-    assert wire.send(0.0, 100, (inf, inf, 3, 90)) == Passage("overflowed", inf, inf, inf, 3, 0)
+    assert wire.send(0.0, 100, (0.0, 2.0, 3, 90, 0)) == Passage("lost", 0.0, 2.0, inf, 3, 90)
+    assert wire.send(0.0, 100, (inf, inf, 3, 30, 60)) == Passage("overflowed", inf, inf, inf, 3, 30, refused_bytes=60)
 
 
 def test_flaws_come_as_often_as_asked():
@@ -214,7 +216,7 @@ class Silent(Streams):
 
 def test_a_perfect_wire_opens_no_stream_and_others_wait_for_their_first_message():
     wire = Link(LinkModel(latency=constant(0.5)), Silent(1), "0>1")
-    assert wire.send(0.0, 100, (1.0, 2.0, 1, 10)).arrives == 2.5
+    assert wire.send(0.0, 100, (1.0, 2.0, 1, 10, 0)).arrives == 2.5
     wire = Link(LinkModel(latency=uniform(0, 1), loss=gilbert_elliott(0.1, 0.5), duplication=0.1), Silent(1), "0>1")
     with pytest.raises(AssertionError, match="latency/0>1 was opened"):
-        wire.send(0.0, 100, (1.0, 2.0, 1, 10))
+        wire.send(0.0, 100, (1.0, 2.0, 1, 10, 0))

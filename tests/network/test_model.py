@@ -15,7 +15,7 @@ def test_a_link_is_perfect_unless_told_otherwise():
     assert link.latency.constant == 0
     assert link.loss.independent == 0
     assert (link.bandwidth, link.queue, link.mtu) == (None, None, None)
-    assert (link.overhead, link.duplication, link.corruption) == (0, 0, 0)
+    assert (link.overhead, link.framing, link.duplication, link.corruption) == (28, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

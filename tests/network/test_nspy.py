@@ -72,7 +72,9 @@ def test_departures_arrivals_and_drops_agree_packet_by_packet(load, qlimit):
     departs, arrives = through_nspy(arrivals, sizes, delays, lost, qlimit)
 
     queue = None if qlimit is None else qlimit - 1  # ns.py counts the packet on the line
-    link = Link(LinkModel(latency=LATENCY, loss=LOSS, bandwidth=RATE, queue=queue, order="fifo"), Streams(7), "0>1")
+    link = Link(
+        LinkModel(latency=LATENCY, loss=LOSS, bandwidth=RATE, queue=queue, order="fifo", overhead=0), Streams(7), "0>1"
+    )
     ours = [link.send(now, size) for now, size in zip(arrivals.tolist(), sizes.tolist(), strict=True)]
 
     np.testing.assert_allclose([p.departs for p in ours], departs, rtol=0, atol=1e-9)

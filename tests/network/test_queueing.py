@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.network.model import LinkModel
-from simnet.network.queueing import Inbox, Intake, Queue, Red, RedState, Transmitter
+from simnet.network.queueing import Inbox, Intake, Queue, Red, RedState, Transmitter, in_turn
 from simnet.streams import Streams
 from tests.network.models import refusal
 
@@ -101,7 +101,7 @@ BYTE_A_SECOND = 8.0
 
 
 def transmitter(**settings):
-    return Transmitter(LinkModel(**settings), Streams(1), "0>1")
+    return Transmitter(LinkModel(**{"overhead": 0} | settings), Streams(1), "0>1")
 
 
 def plain(arrivals, bandwidth, limit, by_bytes, mtu, overhead):
@@ -115,17 +115,17 @@ def plain(arrivals, bandwidth, limit, by_bytes, mtu, overhead):
                 carried = min(left, mtu - overhead)
                 sizes.append(carried + overhead)
                 left -= carried
-        free_at = max((end for _, end, _ in history), default=-inf)
-        starts, packets = max(now, free_at), []
+        packets = []
         for n in sizes:
-            begin = packets[-1][1] if packets else starts
-            packets.append((begin, begin + 8 * n / bandwidth, n))
-        waiting = [n for start, _, n in [*history, *packets] if start > now]
-        if limit is not None and (sum(waiting) if by_bytes else len(waiting)) > limit:
-            yield inf, inf, len(sizes), sum(sizes)
-        else:
-            history += packets
-            yield packets[0][0], packets[-1][1], len(sizes), sum(sizes)
+            begin = max([now, *(end for _, end, _ in history)])
+            waiting = [m for start, _, m in [*history, (begin, inf, n)] if start > now]
+            if begin == now or limit is None or (sum(waiting) if by_bytes else len(waiting)) <= limit:
+                packets.append((begin, begin + 8 * n / bandwidth, n))
+                history.append(packets[-1])
+        left = sum(n for _, _, n in packets)
+        whole = len(packets) == len(sizes)
+        times = (packets[0][0], packets[-1][1]) if whole else (inf, inf)
+        yield *times, len(sizes), left, sum(sizes) - left
 
 
 arrivals = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 30)), max_size=60).map(
@@ -158,14 +158,48 @@ def test_the_packet_on_the_line_does_not_count_towards_the_limit():
 
 def test_a_line_without_bandwidth_limit_takes_no_time_and_holds_no_queue():
     line = transmitter(queue=0, mtu=10)
-    assert [line.admit(1.0, 100) for _ in range(3)] == [(1.0, 1.0, 10, 100)] * 3
+    assert [line.admit(1.0, 100) for _ in range(3)] == [(1.0, 1.0, 10, 100, 0)] * 3
 
 
 def test_every_packet_carries_its_overhead():
     line = transmitter(mtu=1500, overhead=28)
     assert [line.packets(size) for size in (0, 1, 1472, 1473, 2944, 2945)] == [1, 1, 1, 2, 2, 3]
-    assert line.admit(0.0, 2945)[2:] == (3, 2945 + 3 * 28)
-    assert transmitter(overhead=28).admit(0.0, 10**6)[2:] == (1, 10**6 + 28)
+    assert line.admit(0.0, 2945)[2:] == (3, 2945 + 3 * 28, 0)
+    assert transmitter(overhead=28).admit(0.0, 10**6)[2:] == (1, 10**6 + 28, 0)
+
+
+def test_what_fits_of_a_message_leaves_and_the_rest_is_dropped():
+    """As a host does with a burst of packets that are handed to it at one instant: drop-tail, one by one."""
+    line = transmitter(bandwidth=BYTE_A_SECOND, queue=2, mtu=10)
+    assert line.admit(0.0, 45) == (inf, inf, 5, 30, 15)  # one on the line, two wait, two find no room
+    assert line.admit(5.0, 10) == (inf, inf, 1, 0, 10)
+    assert line.admit(10.0, 10) == (30.0, 40.0, 1, 10, 0), "the first packets of the first message were in its way"
+
+
+def test_framing_is_on_the_wire_and_outside_the_mtu():
+    line = transmitter(mtu=1500, overhead=28, framing=38)
+    assert [line.packets(size) for size in (1472, 1473)] == [1, 2]
+    assert line.on_wire(1473) == 1473 + 2 * (28 + 38)
+    assert list(line.weights(1473)) == [1500 + 38, 1 + 28 + 38]
+    assert transmitter(overhead=28, framing=38).admit(0.0, 100)[3] == 166
+
+
+def test_a_dead_host_leaves_nothing_on_its_line():
+    line = transmitter(bandwidth=BYTE_A_SECOND, queue=2)
+    assert [line.admit(0.0, 10)[0] for _ in range(3)] == [0.0, 10.0, 20.0]
+    line.clear(4.0)
+    assert [line.admit(5.0, 10)[0] for _ in range(4)] == [5.0, 15.0, 25.0, inf]
+
+
+def test_a_packet_enters_the_second_line_when_it_has_left_the_first():
+    """Two packets of ten bytes, one byte per second and then two: the second line waits for the first."""
+    lines = transmitter(bandwidth=BYTE_A_SECOND), transmitter(bandwidth=2 * BYTE_A_SECOND)
+    assert in_turn(lines, 0.0, [10, 10]) == (0.0, 25.0, 2, 20, 0)
+
+
+def test_what_a_later_line_drops_has_left_its_host():
+    lines = transmitter(bandwidth=2 * BYTE_A_SECOND), transmitter(bandwidth=BYTE_A_SECOND, queue=0)
+    assert in_turn(lines, 0.0, [10, 10]) == (inf, inf, 2, 20, 0)
 
 
 def test_early_detection_refuses_before_the_queue_is_full():
@@ -177,7 +211,7 @@ def test_early_detection_refuses_before_the_queue_is_full():
     assert refused(Red(low=5, high=15, chance=0.2, weight=0.05)) > refused(None)
 
 
-def test_early_detection_draws_once_a_message_also_when_the_queue_is_full():
+def test_early_detection_draws_once_a_packet_also_when_the_queue_is_full():
     """Two lines of one stream, one always full: afterwards both stand at the same place of the stream."""
     red = Red(low=0, high=10**9, chance=1.0, weight=1.0)
     stuck = transmitter(bandwidth=1e-9, queue=Queue(limit=0, red=red))

@@ -18,7 +18,7 @@ def offer(arrival_rate, sizes, queue=None, seed=1):
     """Poisson arrivals over a link that needs one second for a packet of the mean size."""
     rng = Streams(seed).generator("arrivals")
     arrivals = np.cumsum(rng.exponential(1 / arrival_rate, PACKETS))
-    model = LinkModel(bandwidth=8 * MEAN_BYTES / MEAN_SERVICE, queue=queue)
+    model = LinkModel(bandwidth=8 * MEAN_BYTES / MEAN_SERVICE, queue=queue, overhead=0)
     link = Link(model, Streams(seed), "0>1")
     starts = [link.send(now, size).starts for now, size in zip(arrivals.tolist(), sizes.tolist(), strict=True)]
     return arrivals, np.array(starts)

@@ -57,16 +57,16 @@ def message(number: int, peer: int = 1, payload: bytes = bytes(16)):
 def test_who_only_counts_messages_is_told_of_none():
     counter, all_of_them = Counter(), []
     bus = Bus(counter, lambda seq, t, event: all_of_them.append(event))
-    bus.sent(0.1, "value", [message(6), message(7, peer=2), message(8)], [48, 48, 48])
+    bus.sent(0.1, "value", [message(6), message(7, peer=2), message(8)], [48, 48, 0], [48, 48, 48])
     bus.delivered(0.5, message(7, peer=2))
     bus.lost(0.5, message(6))
     bus.lost(0.5, message(8), "corrupted")
     bus.emit(0.5, ev.MessageUnreachable(0, 1, 1, 9))
     assert counter.heard == [ev.MessageUnreachable(0, 1, 1, 9)]
     assert all_of_them == [
-        ev.MessageSent(0, 1, 1, 6, "value", 16, 48),
-        ev.MessageSent(0, 1, 2, 7, "value", 16, 48),
-        ev.MessageSent(0, 1, 1, 8, "value", 16, 48),
+        ev.MessageSent(0, 1, 1, 6, "value", 16, 48, 48),
+        ev.MessageSent(0, 1, 2, 7, "value", 16, 48, 48),
+        ev.MessageSent(0, 1, 1, 8, "value", 16, 0, 48),
         ev.MessageDelivered(2, 1, 0, 7),
         ev.MessageLost(0, 1, 1, 6),
         ev.MessageLost(0, 1, 1, 8, "corrupted"),
@@ -74,20 +74,25 @@ def test_who_only_counts_messages_is_told_of_none():
     ]
     found = counter.counters.communication()
     assert {name: count for name, count in found.items() if count} == {
-        "messages": 3, "delivered": 1, "lost": 2, "payload_bytes": 48, "wire_bytes": 144, "corrupted": 1,
+        "messages": 3, "delivered": 1, "lost": 2, "payload_bytes": 48, "wire_bytes": 96, "offered_bytes": 144,
+        "corrupted": 1,
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("wire_bytes", [[48, 50], [48, 0]], ids=["each by itself", "in one transmission"])
+@pytest.mark.parametrize(
+    ("wire_bytes", "offered_bytes"),
+    [([48, 50], [48, 50]), ([48, 0], [48, 0]), ([48, 0], [48, 50])],
+    ids=["each by itself", "in one transmission", "one refused at the host"],
+)
 @pytest.mark.parametrize("carries", ["value", "notice"])
-def test_messages_that_are_counted_count_as_if_they_were_told(carries, wire_bytes):
+def test_messages_that_are_counted_count_as_if_they_were_told(carries, wire_bytes, offered_bytes):
     told, counted, records = Metrics(), Metrics(), []
     for metrics in (told, counted):
         metrics(1, 0.0, start(3, [(0, 1), (0, 2)]))
     bus = Bus(counted, lambda *event: records.append(event))
     for number, tell in enumerate((bus.delivered, bus.lost, lambda *lost: bus.lost(*lost, "corrupted"))):
         both = [message(2 * number), message(2 * number + 1, peer=2)]
-        bus.sent(0.1, carries, both, wire_bytes)
+        bus.sent(0.1, carries, both, wire_bytes, offered_bytes)
         tell(0.2, both[0])
     assert [seq for seq, _, _ in records] == list(range(1, 10))
     for record in records:
@@ -98,11 +103,11 @@ def test_messages_that_are_counted_count_as_if_they_were_told(carries, wire_byte
 
 def test_a_number_is_taken_also_for_what_nobody_wants_to_know():
     bus = Bus()
-    bus.sent(0.1, "value", [message(1), message(2)], [48, 48])
+    bus.sent(0.1, "value", [message(1), message(2)], [48, 48], [48, 48])
     bus.delivered(0.2, message(1))
     bus.lost(0.2, message(2))
     assert bus.events == 4
-    bus.sent(0.3, "value", [], [])
+    bus.sent(0.3, "value", [], [], [])
     assert bus.events == 4, "an agent without neighbours sends nothing"
 
 

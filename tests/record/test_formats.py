@@ -63,7 +63,7 @@ def test_one_kind_of_event_is_a_table(log):
         (event.message, event.agent, event.carries) for event in sent
     ]
     assert "\r" not in out.getvalue()
-    assert out.getvalue().startswith("seq,t,agent,round,peer,message,carries,payload_bytes,wire_bytes\n")
+    assert out.getvalue().startswith("seq,t,agent,round,peer,message,carries,payload_bytes,wire_bytes,offered_bytes\n")
 
 
 def test_what_is_missing_is_empty_and_what_is_nested_is_json(tmp_path):

@@ -25,6 +25,7 @@ from simnet.network.draws import Blocks, Draw
 from simnet.network.frame import Frame, Kind
 from simnet.network.link import Link
 from simnet.network.model import LinkModel
+from simnet.network.queueing import Transmitter
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.sim.engine import evaluation_done
@@ -69,6 +70,7 @@ class ReferenceEngine:
         self.links, self.bus, self.scoreboard = links, bus, scoreboard
         self.now = 0.0
         self.ports: dict[int, VirtualPort] = {}
+        self.down_lines: Mapping[int, Transmitter] = {}
         self.cut: dict[tuple[int, int], int] = {}
         self.transport: Reliable | None = None
         self.meeting = Meeting(self.signal, agents, lambda: self._in_flight == 0, lambda a: not self.ports[a].down)
@@ -140,12 +142,12 @@ class ReferenceEngine:
     ) -> None:
         frame, departure = Frame(kind, sender, round, 0, payload), None
         for peer in peers:
-            way, size, first = self.links[sender][peer], (0, 0), departure is None
+            way, size, first = self.links[sender][peer], (0, 0, 0), departure is None
             if self._shared_medium and first:
-                departure = way.transmitter.admit(self.now, frame.size)
+                departure = way.admit(self.now, frame.size)
             passage = way.send(self.now, frame.size, departure)
             if first:
-                size = (len(payload), passage.wire_bytes or frame.size)
+                size = (len(payload), passage.wire_bytes, passage.offered_bytes)
             message = Message((), frame, parts, peer, next(self._numbers), passage.corrupted)
             self.emit(events.MessageSent(sender, round, peer, message.number, kind.label, *size))
             if self.transport is not None and kind in (Kind.VALUE, Kind.NOTICE):
@@ -159,9 +161,25 @@ class ReferenceEngine:
                 self.at(passage.departs, lambda message=message: self._land(events.MessageLost, message))
             else:
                 self.launched()
-                self.at(passage.arrives, lambda message=message: self._arrive(message))
+                self.at(passage.arrives, lambda message=message: self._come_down(message))
                 for time in passage.copies:
                     self.at(time, lambda message=message: self._repeat(message))
+
+    def _come_down(self, message: Message) -> None:
+        """The receiver's line, if there are such lines: every message waits for it, also where that takes no time."""
+        if not self.down_lines or self.is_unreachable(message):
+            self._arrive(message)
+            return
+        done = self.down_by(message.frame.sender, message.peer, message.frame.size)
+        if done < inf:
+            self.at(done, lambda: self._arrive(message))
+        else:
+            self._land(events.MessageOverflowed, message)
+
+    def down_by(self, sender: int, peer: int, size: int) -> float:
+        if not self.down_lines:
+            return self.now
+        return self.links[sender][peer].received(self.down_lines[peer], self.now, size)
 
     def _arrive(self, message: Message, taken: bool = False) -> None:
         port, frame = self.ports[message.peer], message.frame
