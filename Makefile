@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS := 1
 # Compiled modules are kept, whatever the shell says: tests start some hundred processes, and each would compile them again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test explore live-check lint format docs bench scale figure figures studies clean
+.PHONY: run test explore live-check lint format docs bench scale validate figure figures studies clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -45,6 +45,11 @@ scale: .venv/installed-dev
 	$(BIN)/python -m benchmarks.scale --full
 	$(BIN)/python -m benchmarks.page
 
+# simnet beside ns-3, in an environment of its own; docs/validation.md is filled from what it finds. Takes minutes.
+validate: .venv-validate/installed
+	.venv-validate/bin/python -m benchmarks.validate
+	.venv-validate/bin/python -m benchmarks.page
+
 docs: .venv/installed-dev
 	$(BIN)/python analysis/fill_readme.py
 	$(BIN)/python -m simnet.scenario.reference > docs/scenario.md
@@ -70,7 +75,7 @@ figures: .venv/installed
 	$(BIN)/python -m analysis.papers.measured
 
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-validate build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -82,6 +87,12 @@ clean:
 .venv/installed-dev: pyproject.toml constraints.txt | .venv/bin/python .venv/simpy-tests
 	$(PIP) --editable '.[dev]'
 	touch $@ .venv/installed
+
+.venv-validate/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-validate
+	.venv-validate/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--editable '.[validate]'
+	touch $@
 
 # SimPy's own tests are in its source package only. Where that cannot be had, the test that runs them is skipped.
 .venv/simpy-tests: constraints.txt | .venv/bin/python

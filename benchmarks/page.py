@@ -1,4 +1,5 @@
-"""Fills docs/performance.md from benchmarks/results: between `<!-- numbers: name -->` and `<!-- /numbers -->`.
+"""Fills docs/performance.md and docs/validation.md from benchmarks/results: between `<!-- numbers: name -->` and
+`<!-- /numbers -->`. A name is that of a file, or of a file and what is to be told of it: `validation.cells`.
 
 python -m benchmarks.page
 """
@@ -13,8 +14,9 @@ from typing import Any
 
 from benchmarks.report import RESULTS
 
-PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
-BLOCK = re.compile(r"<!-- numbers: (?P<name>\w+) -->\n.*?<!-- /numbers -->", re.DOTALL)
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = (DOCS / "performance.md", DOCS / "validation.md")
+BLOCK = re.compile(r"<!-- numbers: (?P<name>[\w.]+) -->\n.*?<!-- /numbers -->", re.DOTALL)
 
 
 def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -89,6 +91,89 @@ def profile(found: dict[str, Any]) -> str:
     return table(("part", *runs), rows)
 
 
+def verdict(met: bool) -> str:
+    return "yes" if met else "**no**"
+
+
+def aside(found: dict[str, Any], name: str) -> float:
+    """How far simnet is from ns-3, as a share of what ns-3 says."""
+    return found["simnet"][name] / found["ns3"][name] - 1
+
+
+def lines(found: dict[str, Any]) -> str:
+    rows = [
+        (
+            row["name"],
+            f"{row['queue']}",
+            f"{row['packets']:,}",
+            f"{row['dropped']:,}",
+            f"{row['other fates']}",
+            f"{row['nanoseconds']:.1f}",
+            verdict(row["other fates"] == 0 and row["nanoseconds"] <= 20),
+        )
+        for row in found["lines"]
+    ]
+    return table(("line", "queue", "packets", "dropped by ns-3", "other fates in simnet", "ns apart", "met"), rows)
+
+
+def cells(found: dict[str, Any]) -> str:
+    rows = []
+    for row in found["cells"]:
+        ns3, mine = row["ns3"], row.get("simnet")
+        told = ("–", "–", "", "")
+        if mine:
+            points, late = 100 * (mine["delivered"] - ns3["delivered"]), aside(row, "seconds")
+            met = verdict(abs(points) <= 5 and abs(late) <= 0.15)
+            told = (
+                f"{100 * mine['delivered']:.1f} %",
+                f"{1e3 * mine['seconds']:.1f}",
+                f"{points:+.1f}, {late:+.0%}",
+                met,
+            )
+        share = f"{100 * ns3['delivered']:.1f} ± {100 * ns3['delivered_error']:.1f} %"
+        rows.append((f"{ns3['round']}, {ns3['stations']} stations", share, f"{1e3 * ns3['seconds']:.1f}", *told))
+    return table(("round", "ns-3 delivered", "ms", "simnet delivered", "ms", "points, time apart", "met"), rows)
+
+
+def transfers(found: dict[str, Any]) -> str:
+    rows = []
+    for row in found["transfers"]:
+        ns3, mine = row["ns3"], row.get("simnet")
+        told = ("–", "–", "", "")
+        if mine:
+            more, late = aside(row, "wire_bytes_per_byte"), aside(row, "seconds")
+            met = verdict(abs(more) <= 0.15 and abs(late) <= 0.25)
+            told = (f"{mine['wire_bytes_per_byte']:.3f}", f"{mine['seconds']:.3f}", f"{more:+.1%}, {late:+.0%}", met)
+        name = f"{ns3['size'] // 1000:,} kB, loss {ns3['loss']:.1%}" + (", both ways" if ns3["ack_loss"] else "")
+        time = f"{ns3['seconds']:.3f} ± {ns3['seconds_error']:.3f}"
+        rows.append((name, f"{ns3['wire_bytes_per_byte']:.3f}", time, *told))
+    return table(
+        ("message", "ns-3 bytes per byte", "s", "simnet bytes per byte", "s", "bytes, time apart", "met"), rows
+    )
+
+
+def aloha(found: dict[str, Any]) -> str:
+    rows = []
+    for row in found["aloha"]:
+        off = row["simnet"] / row["theory"] - 1
+        name = f"{'slotted' if row['slotted'] else 'pure'}, load {row['load']:g}"
+        rows.append((name, f"{row['theory']:.4f}", f"{row['simnet']:.4f}", f"{off:+.1%}", verdict(abs(off) <= 0.02)))
+    return table(("ALOHA", "theory", "simnet", "apart", "met"), rows)
+
+
+def lora(found: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"SF{row['spreading']}, {row['bytes']} bytes",
+            f"{row['formula']:.1f}",
+            f"{row['milliseconds']:.1f}",
+            verdict(row["nanoseconds"] <= 1),
+        )
+        for row in found["lora"]
+    ]
+    return table(("frame", "formula, ms", "simnet, ms", "met"), rows)
+
+
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "kernel": kernel,
     "solver": solver,
@@ -98,15 +183,21 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "profile": profile,
     "scale": scale,
     "scale_full": scale,
+    "validation.lines": lines,
+    "validation.cells": cells,
+    "validation.transfers": transfers,
+    "validation.aloha": aloha,
+    "validation.lora": lora,
 }
 """What stands before the ratios, where a benchmark has more than these."""
 
 
 def block(name: str) -> str:
-    path = RESULTS / f"{name}.json"
-    if not path.exists():
+    file, _, part = name.partition(".")
+    path = RESULTS / f"{file}.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if not (found.get(part) if part else found):
         return "Not measured yet."
-    found = json.loads(path.read_text(encoding="utf-8"))
     pieces = [TABLES[name](found)] if name in TABLES else []
     pieces += [ratios(found)] if "ratios" in found else []
     return "\n\n".join(pieces)
@@ -117,7 +208,8 @@ def filled(text: str) -> str:
 
 
 def main() -> None:
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where benchmarks leave their numbers: `benchmarks/results/<name>.json`, from which docs/performance.md is filled."""
+"""Where benchmarks leave their numbers: `benchmarks/results/<name>.json`, from which pages of docs/ are filled."""
 
 from __future__ import annotations
 

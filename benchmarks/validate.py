@@ -1,0 +1,127 @@
+"""simnet beside ns-3 and beside theory: `make validate`. The numbers go to docs/validation.md.
+
+    .venv-validate/bin/python -m benchmarks.validate
+
+ns-3 runs in a process of its own, benchmarks/ns3_reference.py. `--ns3` names the Python that has the wheel `ns3`, if it
+is not this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from importlib import import_module
+from importlib.util import find_spec
+from math import ceil
+from typing import Any
+
+from benchmarks.ns3_reference import LINES, PPP_BYTES, Line
+from benchmarks.report import publish
+from simnet.network.link import Link
+from simnet.network.model import LinkModel
+from simnet.streams import Streams
+
+ALOHA_LOADS = (0.1, 0.25, 0.5, 1.0)
+ALOHA_SEEDS = 20
+LORA_FRAMES = tuple((spreading, size) for spreading in range(7, 13) for size in (13, 23, 34, 64))
+"""Spreading factors and bytes per frame."""
+
+
+def ours(module: str, function: str) -> Any:
+    """A function of simnet's side, None if that model is not part of this simnet."""
+    if find_spec(f"benchmarks.{module}") is None:
+        return None
+    return getattr(import_module(f"benchmarks.{module}"), function, None)
+
+
+def line(setting: Line, arrivals: list[int]) -> dict[str, Any]:
+    """One line, packet by packet: how many have another fate than in ns-3, and the largest distance of two arrivals.
+
+    `arrivals` is what ns-3 says, in nanoseconds; −1 for a packet that was dropped.
+    """
+    model = {"bandwidth": float(setting.bandwidth), "latency": setting.delay, "queue": setting.queue}
+    link = Link(LinkModel.model_validate(model | {"overhead": PPP_BYTES, "order": "fifo"}), Streams(1), "0>1")
+    passages = [link.send(time / 1e9, size) for time, size in zip(*setting.offers(), strict=True)]
+    pairs = list(zip(passages, arrivals, strict=True))
+    both = [(ours.arrives * 1e9, theirs) for ours, theirs in pairs if ours.fate == "delivered" and theirs >= 0]
+    return {
+        "name": setting.name,
+        "queue": setting.queue,
+        "packets": len(pairs),
+        "dropped": sum(theirs < 0 for theirs in arrivals),
+        "other fates": sum((ours.fate == "delivered") != (theirs >= 0) for ours, theirs in pairs),
+        "nanoseconds": max(abs(mine - theirs) for mine, theirs in both),
+    }
+
+
+def cell(reference: dict[str, Any]) -> dict[str, Any]:
+    """One round of a radio cell; simnet has no round that all begin at the same moment by broadcast."""
+    rounds = ours("validate_air", "rounds")
+    if rounds is None or reference["round"] == "broadcast at once":
+        return {"ns3": reference}
+    delivered, seconds = rounds(reference["stations"], reference["round"] == "broadcast", reference["runs"])
+    return {"ns3": reference, "simnet": {"delivered": delivered, "seconds": seconds}}
+
+
+def transfer(reference: dict[str, Any]) -> dict[str, Any]:
+    """One message by the reliable transport; simnet is compared where acknowledgements are not lost."""
+    send = ours("validate_transport", "transfer")
+    if send is None or reference["ack_loss"]:
+        return {"ns3": reference}
+    wire, seconds = send(reference["size"], reference["loss"], reference["runs"])
+    return {"ns3": reference, "simnet": {"wire_bytes_per_byte": wire, "seconds": seconds}}
+
+
+def aloha() -> list[dict[str, Any]]:
+    measure = ours("validate_air", "aloha")
+    found = []
+    for slotted in (False, True) if measure else ():
+        for load in ALOHA_LOADS:
+            throughput, theory = measure(load, slotted, ALOHA_SEEDS)
+            found.append({"slotted": slotted, "load": load, "simnet": throughput, "theory": theory})
+    return found
+
+
+def lora_airtime(size: int, spreading: int) -> Fraction:
+    """Seconds on the air by Semtech's AN1200.13: 125 kHz, coding rate 4/5, preamble of 8, header and checksum.
+
+    Long symbols (spreading factors 11 and 12) use the low data rate optimisation.
+    """
+    slow = 2 if spreading >= 11 else 0
+    payload = 8 + max(0, 5 * ceil(Fraction(8 * size - 4 * spreading + 28 + 16, 4 * (spreading - slow))))
+    return (8 + Fraction(17, 4) + payload) * Fraction(2**spreading, 125_000)
+
+
+def lora() -> list[dict[str, Any]]:
+    airtime = ours("validate_air", "lora_airtime")
+    found = []
+    for spreading, size in LORA_FRAMES if airtime else ():
+        exact = lora_airtime(size, spreading)
+        mine = airtime(size, spreading)
+        row = {"spreading": spreading, "bytes": size, "milliseconds": 1e3 * mine, "formula": float(1000 * exact)}
+        found.append(row | {"nanoseconds": float(abs(Fraction(mine) - exact) * 10**9)})
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ns3", default=sys.executable, help="the Python that has the wheel ns3")
+    command = [parser.parse_args().ns3, "-m", "benchmarks.ns3_reference"]
+    reference = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    lines = zip(LINES, reference["lines"], strict=True)
+    found = {
+        "ns3": reference["ns3"],
+        "lines": [line(setting, theirs["arrivals"]) for setting, theirs in lines],
+        "cells": [cell(theirs) for theirs in reference["cells"]],
+        "transfers": [transfer(theirs) for theirs in reference["transfers"]],
+        "aloha": aloha(),
+        "lora": lora(),
+    }
+    publish("validation", found)
+
+
+if __name__ == "__main__":
+    main()
