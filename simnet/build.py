@@ -30,6 +30,7 @@ from simnet.record.bus import Bus
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.memory import gc_paused
+from simnet.sim.radio import Radio, in_range
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
 
@@ -162,6 +163,16 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
     built = VirtualEngine(build_links(scenario, edges), bus, scoreboard, len(edges), shared_medium=shared)
     built.down_lines = build_down_lines(scenario, len(edges))
     built.transport = scenario.network.transport.made(built)
+    if scenario.network.channel is not None:
+        lines = models(scenario, edges)
+        built.channel = Radio(
+            built,
+            scenario.network.channel,
+            in_range(edges, scenario.network.channel.range),
+            lambda sender, receiver: lines[sender, receiver].overhead,
+            Streams(scenario.seed),
+            shared=shared,
+        )
     return built
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
 from simnet.network.frame import Frame
-from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
+from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, Reason, ValueUsed
 
 Carries = Literal["value", "notice", "ack", "request", "reply"]
 """What a frame is for."""
@@ -105,7 +105,7 @@ class Bus:
             event = MessageDelivered(message.peer, frame.round, frame.sender, message.number)
             self._tell(self._on_delivered, self.events, now, event)
 
-    def lost(self, now: float, message: _Message, reason: Literal["corrupted", "given-up"] | None = None) -> None:
+    def lost(self, now: float, message: _Message, reason: Reason | None = None) -> None:
         """Publish a `MessageLost`."""
         self.events += 1
         frame = message.frame

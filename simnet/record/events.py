@@ -14,6 +14,9 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+Reason = Literal["corrupted", "given-up", "collision", "retries", "crashed"]
+"""Why a message was lost."""
+
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What happened. Its kind and the sentence that tells it are attributes of the class, not fields."""
@@ -188,8 +191,10 @@ class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} was lost"
 
-    reason: Literal["corrupted", "given-up"] | None = None
-    """it arrived with a wrong checksum; a reliable transport tried often enough; absent: it did not arrive"""
+    reason: Reason | None = None
+    """it arrived with a wrong checksum; a reliable transport tried often enough; on a shared channel, another
+    transmission was in the way, no acknowledgement came, or its sender crashed before it was sent; absent: it did not
+    arrive"""
 
 
 class MessageDuplicated(OfMessage, frozen=True, forbid_unknown_fields=True):
@@ -221,6 +226,20 @@ class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
     """what left the host when it was sent once more"""
     offered_bytes: int | None = None
     """what was handed to the host; absent in logs of old versions: as `wire_bytes`"""
+
+
+class AirUsed(Event, frozen=True, forbid_unknown_fields=True):
+    """A transmission of an agent on the shared channel is over; acknowledgements are transmissions too."""
+
+    told: ClassVar[str] = "agent {agent} was on the air for {airtime} s"
+
+    agent: int
+    airtime: float
+    """seconds that it lasted"""
+    heard: float
+    """seconds for which all agents together listened, since this was last told"""
+    busy: float = 0.0
+    """if nobody sends any more: seconds for which the channel was busy without a pause"""
 
 
 class ValueUsed(AtAgent, frozen=True, forbid_unknown_fields=True):

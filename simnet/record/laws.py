@@ -6,11 +6,12 @@
 - A release is paid before it is made and made before it is sent: releases = broadcasts = ledger entries for a release.
 - A test is paid before its first answer; what passes is released, nothing else, and not more often than was paid for.
 - A value used is the newest that has arrived: its staleness is what the deliveries say it is.
+- On a shared channel an agent sends one thing at a time.
 - A round is evaluated when all agents have finished it, and the last line tells how far each agent came.
 
 `Laws` is a subscriber like any metric. However long the run, it remembers one entry per agent, per link and per message
-in flight. The laws come in three groups: rounds, messages, evaluations. `_GROUPS` says which function checks which kind
-of event.
+in flight. The laws come in four groups: rounds, messages, air (if agents share a channel), evaluations. `_GROUPS` says
+which function checks which kind of event.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from simnet.record.formats import flat
 from simnet.record.thinning import Thinning
 
 _SHOWN = 20
+_NANOSECONDS = 5e-9
+"""By which rounded times may disagree."""
 _PACED = ("value", "notice")
 """What a message of a round carries; acknowledgements, questions and answers come when they are called for."""
 
@@ -41,6 +44,9 @@ class _Agent:
     """answers that its sparse vector test has given"""
     advance: dict[str, int] = field(default_factory=dict)
     """releases that it has paid for in advance, by mechanism"""
+
+    aired: float = 0.0
+    """the end of its last transmission on a shared channel"""
 
     round: int = 0
     paid: int = 0
@@ -97,6 +103,7 @@ class _Run:
         self.aligned = settings.get("network.pacing.kind") in aligned
         self.once = settings.get("network.transport.kind") == "datagram"
         """Nothing is sent again."""
+        self.has_channel = "network.channel.kind" in settings
         self.one_way = settings.get("algorithm.hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
 
@@ -237,6 +244,13 @@ def _retransmitted(run: _Run, event: events.MessageRetransmitted) -> None:
         run.complain(f"message {event.message} is retransmitted but was never sent")
 
 
+def _aired(run: _Run, event: events.AirUsed) -> None:
+    agent = run.agents[event.agent]
+    if run.t - event.airtime < agent.aired - _NANOSECONDS:
+        run.complain(f"agent {event.agent} sends two things at once")
+    agent.aired = run.t
+
+
 def _used(run: _Run, event: events.ValueUsed) -> None:
     link = run.links[event.agent, event.peer]
     if link.used_in == event.round:
@@ -326,6 +340,7 @@ _GROUPS: dict[str, dict[type[events.Event], _Check]] = {
         events.MessageRetransmitted: _retransmitted,
         events.ValueUsed: _used,
     },
+    "air": {events.AirUsed: _aired},
     "evaluations": {
         events.DualUpdated: _updated,
         **dict.fromkeys((events.FaultBegan, events.FaultEnded), _broke_or_healed),
@@ -372,6 +387,8 @@ class Laws:
             return
         self._run = run = _Run(event, self._aligned, self._complain)
         for title, group in _GROUPS.items():
+            if title == "air" and not run.has_channel:
+                continue
             # Of a thinned log only those groups can be checked of which it holds all events.
             if run.thinning is not None and not run.thinning.kinds >= group.keys():
                 self.unchecked.append(title)

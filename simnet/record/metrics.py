@@ -31,8 +31,42 @@ class Prices(Section):
     per_second: NonNegative = Field(0.0, description="for a second of local work")
 
 
+class Airtime(msgspec.Struct):
+    """Seconds on a shared channel: for which agents sent, listened, and for which it was busy."""
+
+    sent: list[float] = []
+    heard: float = 0.0
+    busy: float = 0.0
+
+    def add(self, event: events.AirUsed) -> None:
+        """A transmission is over."""
+        self.sent[event.agent] += event.airtime
+        self.heard += event.heard
+        self.busy += event.busy
+
+    def summary(self, now: float) -> Row:
+        """What summary.json tells; nothing if nobody used a channel."""
+        utilisation = self.busy / now if now else 0.0
+        found = {"sent": sum(self.sent), "heard": self.heard, "busy": self.busy, "utilisation": utilisation}
+        return {"airtime": found} if any(self.sent) else {}
+
+
 class Energy(Prices):
-    """Prices in joules."""
+    """Prices in joules, and power: what an agent draws while it sends, listens, does neither, and computes."""
+
+    send_watts: NonNegative = Field(0.0, description="power of an agent that sends on a shared channel")
+    receive_watts: NonNegative = Field(0.0, description="power of an agent that hears a transmission on it")
+    idle_watts: NonNegative = Field(0.0, description="power of an agent that does neither")
+    compute_watts: NonNegative = Field(0.0, description="power of local work, beside that of the radio")
+
+    def joules(self, air: Airtime, now: float, work: float) -> dict[str, float]:
+        """What all agents together have drawn, by what they did; nothing if no power is set."""
+        sent = sum(air.sent)
+        idle = max(0.0, len(air.sent) * now - sent - air.heard)
+        watts = {"send": self.send_watts, "receive": self.receive_watts, "idle": self.idle_watts}
+        seconds = {"send": sent, "receive": air.heard, "idle": idle}
+        found = {name: watts[name] * seconds[name] for name in watts} | {"compute": self.compute_watts * work}
+        return found if any(watts.values()) or self.compute_watts else {}
 
 
 class Money(Prices):
@@ -113,6 +147,7 @@ class Metrics:
         self._privacy = PrivacyMeter(0.5, 0)
         self._began: dict[int, float] = {}
         self._work = 0.0
+        self._air = Airtime()
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
@@ -127,6 +162,7 @@ class Metrics:
         self.start = event
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
         self.counters.open(len(event.rows))
+        self._air = Airtime([0.0] * len(event.rows))
         self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
 
     def _sent(self, event: events.MessageSent) -> None:
@@ -157,6 +193,9 @@ class Metrics:
 
     def _used(self, event: events.ValueUsed) -> None:
         self.counters.used(event.agent, event.round, (event.staleness,))
+
+    def _aired(self, event: events.AirUsed) -> None:
+        self._air.add(event)
 
     def _spent(self, event: events.PrivacySpent) -> None:
         self._privacy.spend(event)
@@ -196,6 +235,8 @@ class Metrics:
             used = self.counters["values_used"][agent]
             privacy = self._privacy.agent(agent)
             row["staleness_mean"] = self.counters["staleness_sum"][agent] / used if used else 0.0
+            if any(self._air.sent):
+                row["airtime"] = self._air.sent[agent]
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
@@ -208,7 +249,12 @@ class Metrics:
         messages = sum(self.counters["messages"]) + sum(self.counters["retransmissions"])
         prices = Cost.model_validate(scenario.get("cost", {}))
         totals = prices.totals(sum(self.counters["wire_bytes"]), messages, self._work)
-        return {"cost": totals} if totals else {}
+        joules = prices.energy.joules(self._air, self._now, self._work) if prices.energy else {}
+        if joules:
+            totals["energy"] += sum(joules.values())
+        return (
+            self._air.summary(self._now) | ({"joules": joules} if joules else {}) | ({"cost": totals} if totals else {})
+        )
 
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
         """summary.json; `wall` is the only number that does not come from the events."""
@@ -260,6 +306,7 @@ _HANDLERS: dict[type[events.Event], Any] = {
     **dict.fromkeys(_COUNTED, Metrics._counted),
     events.RoundStarted: Metrics._worked,
     events.SolveFinished: Metrics._worked,
+    events.AirUsed: Metrics._aired,
     events.ValueUsed: Metrics._used,
     events.PrivacySpent: Metrics._spent,
     events.EvaluationDone: Metrics._evaluated,

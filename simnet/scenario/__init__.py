@@ -32,6 +32,7 @@ from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.toml import escaped, parse
 from simnet.sim.faults import AnyFault
+from simnet.sim.radio import AnyChannel
 from simnet.sim.transport import AnyTransport, Datagram
 
 __all__ = ["Scenario"]
@@ -59,6 +60,9 @@ class Network(Section):
     )
     link: LinkModel = Field(LinkModel(), description="what every link is like")
     line: Lines = Field(Lines(), description="what every agent has for all its links together")
+    channel: AnyChannel | None = Field(
+        None, description="a radio channel that all agents share; absent: every agent has lines of its own"
+    )
     override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
     access: Access = Field(Access(), description="PDML: what the line of each user to its server is like")
 
@@ -66,6 +70,18 @@ class Network(Section):
     def _nobody_acknowledges_for_all(self) -> Network:
         if self.medium == "shared" and self.transport.repeats:
             raise ValueError("medium: a reliable transport repeats messages for one neighbour, which is unicast")
+        return self
+
+    @model_validator(mode="after")
+    def _the_channel_is_the_line(self) -> Network:
+        if self.channel is None:
+            return self
+        if self.transport.repeats:
+            raise ValueError("transport: a shared channel carries datagrams only; `csma` repeats unicast frames itself")
+        if self.uplink == "shared":
+            raise ValueError("uplink: a shared channel has no lines out; leave `uplink` away")
+        if self.link.bandwidth is not None or any(other.bandwidth is not None for other in self.override):
+            raise ValueError("link.bandwidth: a shared channel has its own bit rate; leave `bandwidth` away")
         return self
 
     @property

@@ -189,6 +189,7 @@ def _about(here: Place) -> str:
 
 def _rows(here: Place, at: Path, seen: dict[tuple[Table, ...], str]) -> Iterator[list[str]]:
     """One row per field; kinds that have the same field share the row."""
+    seen = dict(seen)
     owners: dict[tuple[str, ...], list[str]] = {}
     for table in here.tables:
         for name, info in fields(table).items():
@@ -204,7 +205,7 @@ def _value(info: FieldInfo, at: Path, seen: dict[tuple[Table, ...], str]) -> str
     here = place(info)
     tables = (here.item or here).tables
     if tables:
-        return f"{'tables' if here.item else 'a table'}: {seen.get(tables) or _link(at)}"
+        return f"{'tables' if here.item else 'a table'}: {seen.setdefault(tables, _link(at))}"
     return ", ".join(f"`{choice}`" for choice in here.choices) or here.what
 
 

@@ -41,6 +41,7 @@ from simnet.record.bus import Bus
 from simnet.record.lines import sig
 from simnet.sim.environment import Environment
 from simnet.sim.memory import gc_paused
+from simnet.sim.radio import Radio
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
 from simnet.sim.transport import Reliable
@@ -68,6 +69,8 @@ class VirtualEngine:
         self.scoreboard = scoreboard
         self.links = links
         self.transport: Reliable | None = None
+        self.channel: Radio | None = None
+        """What carries messages in place of the links' lines, if agents share a channel."""
         self.ports: dict[int, VirtualPort] = {}
         self.down_lines: Mapping[int, Transmitter] = {}
         """The line of each agent over which everything comes in; empty if that takes no time."""
@@ -167,6 +170,12 @@ class VirtualEngine:
     ) -> None:
         """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
         frame = Frame(kind, sender, round, 0, payload)
+        if self.channel is not None:
+            self._messages += len(peers)
+            numbers = range(self._messages - len(peers) + 1, self._messages + 1)
+            numbered = zip(peers, numbers, strict=True)
+            self.channel.carry(frame, [Message(self._on_arrival, frame, parts, *each) for each in numbered])
+            return
         now, size, links, arrival, post = self.env.now, frame.size, self.links[sender], self._on_arrival, self._post
         departure = links[peers[0]].admit(now, size) if self._shared_medium and peers else None
         transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
@@ -230,6 +239,14 @@ class VirtualEngine:
         if not self.down_lines:
             return self.env.now
         return self.links[sender][peer].received(self.down_lines[peer], self.env.now, size)
+
+    def carried(self, message: Message, passage: Passage) -> None:
+        """The channel has carried a message, which is in flight already, and the rest of its way is the link's."""
+        self.in_flight -= 1
+        if not self._launch(message, passage, self.env.now):
+            self._fail(events.MessageUnreachable, message)
+            if not self.in_flight:
+                self.meeting.hold()
 
     def _queue(self, message: Message) -> None:
         """A message has arrived at a receiver that takes in one after another."""

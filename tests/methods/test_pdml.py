@@ -98,7 +98,7 @@ def test_every_user_sends_one_report_over_its_own_line_and_all_are_counted():
         elif isinstance(event, RoundStarted):
             began = min(began, t)
     assert laws.finish() == []
-    frame = 21 + 1 + 2 * 4 + 8 * (FEATURES + 1)
+    frame = 28 + 21 + 1 + 2 * 4 + 8 * (FEATURES + 1)
     assert sum(event.messages for _, event in reports) == 1500
     assert sum(event.wire_bytes for _, event in reports) == 1500 * frame
     assert [t for t, _ in reports] == [began] * SERVERS == pytest.approx([0.05 + frame * 8 / 1e6] * SERVERS)
