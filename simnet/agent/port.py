@@ -69,7 +69,10 @@ class Port(Protocol):
         """Whether the agent has crashed and lost its state since this was last asked."""
 
     async def ask(self, round: int) -> list[Known]:
-        """Ask every neighbour what it last heard from this agent; the answers that come within `network.recovery`."""
+        """Ask every neighbour what it last heard from this agent; the answers that come in time.
+
+        The first may take `network.recovery`; once it is here, the others have as long again as it took.
+        """
 
     def used(self, round: int, known: Sequence[Known]) -> None:
         """Put on the record that a round used these values, one of each neighbour in their order."""

@@ -169,8 +169,8 @@ class AdmmPeer(Peer):
         self.duals.absorb(t, self.theta, sent, known)
 
     def forget(self) -> None:
-        self.theta = self._start = np.zeros(self.objective.features)
-        self.duals.forget()
+        self.theta = self.duals.forget()
+        self._start = np.zeros(self.objective.features)
 
     def recall(self, answers: Sequence[Known]) -> None:
         newest = max(answers, key=lambda answer: answer.round, default=None)

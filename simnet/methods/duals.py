@@ -46,9 +46,13 @@ class Duals(ABC):
         """What each neighbour alone is sent instead of the model; None if all are sent the same."""
         return None
 
-    def forget(self) -> None:
-        """A crash: the dual is gone. What was heard from the neighbours is still known."""
+    def forget(self) -> Vector:
+        """A crash: the dual is gone. What was heard from the neighbours is still known.
+
+        The model is what to begin with if nobody tells a better one.
+        """
         self._dual = np.zeros_like(self._dual)
+        return self._dual
 
     def retell(self, last: Known) -> Parts:
         """What a neighbour that has lost its state is told about itself; `last` is the last message from it."""
@@ -165,8 +169,7 @@ class HealingDuals(NodeDuals):
             self._hear(neighbour, value.unread(neighbour.round), clock)
         self._clock = clock = max([clock, *(neighbour.account.clock - 1 for neighbour in heard)])
         self._known_sum = np.sum([neighbour.account.model for neighbour in heard], axis=0)
-        offsets = self._degree * self._mine.offset - np.sum([neighbour.account.offset for neighbour in heard], axis=0)
-        due = offsets + self._total(clock) * (self._degree * self._mine.model - self._known_sum)
+        due = self._due(clock)
         lag = max((neighbour.lag for neighbour in heard), default=0)
         if lag:
             for neighbour in heard:
@@ -174,7 +177,7 @@ class HealingDuals(NodeDuals):
                 due += missing * (neighbour.account.model - neighbour.average)
         self._dual = self._dual + (due / 2 - self._dual) / (clock - before + (1 + 2 * lag if lag else 0))
 
-    def forget(self) -> None:
+    def forget(self) -> Vector:
         super().forget()
         known = [neighbour.account for neighbour in self._theirs.values()]
         self._clock = max((account.clock - 1 for account in known), default=0)
@@ -184,6 +187,7 @@ class HealingDuals(NodeDuals):
             offset += account.offset / len(known)
         self._mine = RunningSum(self._clock, model, offset)
         self._sent = -1  # the next message carries the sum, whatever `every` is
+        return model
 
     def retell(self, last: Known) -> Parts:
         """The model, its sum and its time, also if the last message was without a sum."""
@@ -196,7 +200,16 @@ class HealingDuals(NodeDuals):
         model, offset, lead = last.parts
         self._clock = last.round + round(float(lead[0]))
         self._mine = RunningSum(self._clock, model, offset)
+        self._dual = self._due(self._clock) / 2
         return model
+
+    def _due(self, clock: int) -> Vector:
+        """Σ_j (S_i − S_j) at a time of the common clock, with what is known of the neighbours."""
+        accounts = [neighbour.account for neighbour in self._theirs.values()]
+        models = np.sum([account.model for account in accounts], axis=0)
+        offsets = self._degree * self._mine.offset - np.sum([account.offset for account in accounts], axis=0)
+        due: Vector = offsets + self._total(clock) * (self._degree * self._mine.model - models)
+        return due
 
     def _hear(self, neighbour: Neighbour, news: list[Known], now: int) -> None:
         """Bring what is known of a neighbour up to its newest message, by way of those before it."""
@@ -252,9 +265,9 @@ class EdgeDuals(Duals):
             raise SimnetError(f"edge duals need one η for all agents and rounds: it is {self._eta:g}, not {eta:g}")
         return np.zeros_like(self._dual) - sum(self._z.values())
 
-    def forget(self) -> None:
-        super().forget()
+    def forget(self) -> Vector:
         self._z, self._heard = {}, {}
+        return super().forget()
 
     def recall(self, last: Known) -> Vector:
         """A letter holds no model; the splitting converges from anywhere."""

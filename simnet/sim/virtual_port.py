@@ -142,8 +142,13 @@ class VirtualPort:
 
     async def ask(self, round: int) -> list[Known]:
         self._answers = {}
+        asked, end = self.now, self.now + self._recovery
         self._engine.send(self.agent, self.neighbours, round, _REQUEST, b"")
-        await self.until(lambda: len(self._answers) == len(self.neighbours), self.now + self._recovery)
+        if await self.until(lambda: bool(self._answers), end):
+            # A neighbour that is down itself never answers; while the agent waits, its neighbours' duals pull at a
+            # model that stands still.
+            end = min(end, self.now + (self.now - asked))
+            await self.until(lambda: len(self._answers) == len(self.neighbours), end)
         return list(self._answers.values())
 
     def fall(self, *, lost: bool) -> None:

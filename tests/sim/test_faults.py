@@ -111,3 +111,22 @@ def test_a_crash_in_the_middle_of_work_loses_the_round():
     result = lawful(fault=[crash])
     skipped = [(e.agent, e.round, e.reason) for _, e in found(result, "broadcast.skipped")]
     assert skipped == [(0, 1, "crash")]
+
+
+def test_an_agent_that_asks_for_its_state_does_not_wait_for_a_neighbour_that_is_down_itself():
+    faults = [
+        {"kind": "crash", "agent": 1, "at": 0.05},
+        {"kind": "crash", "agent": 2, "at": 0.09, "duration": 0.2, "state": "lost"},
+    ]
+    result = lawful(
+        **{
+            "topology": {"kind": "ring", "agents": 6},
+            "algorithm.duals": "healing",
+            "network.pacing": TICKS,
+            "network.link.latency": 0.02,
+            "fault": faults,
+        }
+    )
+    asked = min(t for t, e in found(result, "message.sent") if e.carries == "request")
+    goes_on = min(t for t, e in found(result, "dual.updated") if e.agent == 2 and t > asked)
+    assert goes_on <= asked + 0.08 + 0.1 + 1e-9, "two round trips, and the tick after"
