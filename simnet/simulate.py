@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with (rounds finished, rounds in all)."""
 
+Attachment = Callable[[VirtualEngine], Generator[Any, Any, Any] | None]
+"""A user's own part of a run: it may return a SimPy process, or only register with `engine.env`."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -75,13 +78,20 @@ class Result:
         return summary_html(self.summary)
 
 
-def run(scenario: Scenario, out: str | Path | None = None, *, progress: Progress | None = None) -> Result:
+def run(
+    scenario: Scenario,
+    out: str | Path | None = None,
+    *,
+    progress: Progress | None = None,
+    attach: Sequence[Attachment] = (),
+) -> Result:
     """Simulate a scenario.
 
     Args:
         scenario: what to simulate.
         out: where run folders go; None keeps everything in memory.
         progress: told after every evaluated round.
+        attach: the user's own SimPy processes, such as cross traffic; the log names them.
 
     >>> from simnet import Scenario, run
     >>> quick = {"data": {"source": "synthetic"}, "algorithm": {"name": "admm"}, "rounds": 2}
@@ -99,7 +109,7 @@ def run(scenario: Scenario, out: str | Path | None = None, *, progress: Progress
         rows=sum(built.learning.rows),
         seconds=round(perf_counter() - started, 3),
     )
-    return keep(scenario, out, lambda bus: play(built, bus), progress=progress)
+    return keep(scenario, out, lambda bus: play(built, bus, attach=attach), progress=progress)
 
 
 def keep(
@@ -139,19 +149,23 @@ def record(
 
 
 @gc_paused()
-def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> None:
+def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None, *, attach: Sequence[Attachment] = ()) -> None:
     """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
-    assemble(built, bus, peers).run()
+    assemble(built, bus, peers, attach=attach).run()
 
 
-def assemble(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> VirtualEngine:
+def assemble(
+    built: World, bus: Bus, peers: Sequence[Peer] | None = None, *, attach: Sequence[Attachment] = ()
+) -> VirtualEngine:
     """An engine with all agents and faults at the start of a run, which is on the record."""
     scenario, graph = built.scenario, built.graph
     streams, compute = Streams(scenario.seed), scenario.compute.read(scenario.find)
     engine = build_engine(scenario, graph, bus, scoreboard(built))
     for happening in happenings(scenario.fault, graph, streams):
         schedule(engine, happening)
-    engine.emit(first_event(built))
+    if scenario.until is not None:
+        engine.end_at(scenario.until)
+    engine.emit(first_event(built, [getattr(each, "__name__", type(each).__name__) for each in attach]))
     for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
         pacing = scenario.network.pacing.for_agent(streams, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
@@ -165,6 +179,10 @@ def assemble(built: World, bus: Bus, peers: Sequence[Peer] | None = None) -> Vir
             phase = built.reporting
             program = after_reports(program, port, phase.reports[agent], phase.begins, plan.opening, ledger)
         engine.attach(port, program)
+    for each in attach:
+        process = each(engine)
+        if process is not None:
+            engine.env.process(process)
     return engine
 
 
@@ -182,7 +200,7 @@ def scoreboard(built: World) -> Scoreboard:
     return Scoreboard(evaluator, built.agents, built.learning.features, built.scenario.rounds)
 
 
-def first_event(built: World) -> events.RunStarted:
+def first_event(built: World, attached: Sequence[str] = ()) -> events.RunStarted:
     """What a log begins with."""
     return events.RunStarted(
         schema=events.SCHEMA,
@@ -192,6 +210,7 @@ def first_event(built: World) -> events.RunStarted:
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
         rows=[objective.rows for objective in built.objectives],
         features=built.learning.features,
+        attached=list(attached),
     )
 
 

@@ -106,6 +106,8 @@ class RoundFigures(NamedTuple):
     evaluation: Evaluation
     last: bool
     """Whether it is the last round of the run."""
+    at_end: bool = False
+    """Whether the run ended before all agents had finished it."""
 
 
 class Scoreboard:
@@ -141,6 +143,12 @@ class Scoreboard:
             if round > self.last_round[agent]:
                 states[agent] = self._last[agent]
         return self._complete()
+
+    def as_it_stands(self) -> RoundFigures:
+        """Figures of the agents' last states, whichever rounds they are of."""
+        thetas, duals = zip(*self._last, strict=True)
+        found = self._evaluator.evaluate(stacked(thetas), stacked(duals))
+        return RoundFigures(max(self.last_round), found, last=True, at_end=True)
 
     def _complete(self) -> list[RoundFigures]:
         """Figures of complete rounds, in order; a round never overtakes an earlier one."""

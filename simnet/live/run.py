@@ -94,6 +94,8 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
             "network.pacing.kind = 'ideal': no real agent knows that all the others have finished a round; "
             "live needs barrier, deadline, quorum or free"
         )
+    if scenario.until is not None:
+        return "until: only simulated time can end a run; live agents finish their rounds, so leave it out"
     if scenario.fault:
         return "fault: live agents break for real; leave the faults out, and kill a process to see one"
     if reason := scenario.algorithm.misfit_of_live():

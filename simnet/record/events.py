@@ -66,6 +66,8 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """training rows of each agent (public)"""
     features: int
     """length of a model"""
+    attached: list[str] = []
+    """names of the user's own processes that took part: the scenario alone does not repeat such a run"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
@@ -310,6 +312,8 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
     """of each agent; in the last round only"""
     agent_train_loss: list[float] | None = None
     """of each agent; in the last round only"""
+    at_end: bool = False
+    """true: the run ended at `until`; the models as they stood then, `round` is that of the agent that came furthest"""
 
 
 class RunFinished(Event, frozen=True, forbid_unknown_fields=True):

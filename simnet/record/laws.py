@@ -304,6 +304,11 @@ def _updated(run: _Run, event: events.DualUpdated) -> None:
 
 
 def _evaluated(run: _Run, event: events.EvaluationDone) -> None:
+    if event.at_end:
+        furthest = max((agent.finished for agent in run.agents.values()), default=0)
+        if event.round != furthest and run.thinning is None:
+            run.complain(f"the last evaluation is of round {event.round}, but the furthest agent finished {furthest}")
+        return
     if event.round <= run.last_evaluation:
         run.complain(f"round {event.round} is evaluated after round {run.last_evaluation}")
     run.last_evaluation = event.round

@@ -202,6 +202,8 @@ class Metrics:
 
     def _evaluated(self, event: events.EvaluationDone) -> None:
         self._accuracy = event
+        if event.at_end and self.rounds and self.rounds[-1]["round"] == event.round:
+            return  # the models stand as that round left them
         ages = self.counters.ages.pop(event.round, Counter())
         self._staleness.update(ages)
         stale = _staleness(ages)

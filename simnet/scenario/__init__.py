@@ -126,6 +126,9 @@ class Scenario(Section):
     name: Name = Field("unnamed", description="what it is called; names the run's folder")
     seed: Whole = Field(1, description="seed of every random stream")
     rounds: Count = Field(30, description="T, rounds of each agent")
+    until: PositiveSeconds | None = Field(
+        None, description="simulated time at which the run ends even if rounds are left; only simulated runs have it"
+    )
     data: Data = Field(Data(), description="")
     topology: AnyTopology = Field(Random(kind="random"), description="who is whose neighbour")
     algorithm: Annotated[Method, OneOf(METHODS)] = Field(description="the method, with the parameters that it has")

@@ -15,7 +15,7 @@ A message   is one light event. Its link decides its fate and its arrival when i
 An agent    that is down hears nothing, and its program stands still until it is up again. A direction in `cut` carries
             nothing. Both are looked at when a message arrives, `cut` also when it is sent.
 The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.
-The end.    When each agent has finished its rounds or is gone for good, the record is closed. What is still in the
+The end.    When each agent has finished its rounds or is gone for good, or at `until`, the record is closed. What is still in the
             queue happens only if somebody goes on with `env.run()`, and nobody hears of it.
 Chance      is drawn from named streams by links, agents and faults. The engine draws none.
 """
@@ -42,7 +42,7 @@ from simnet.record.lines import sig
 from simnet.sim.environment import Environment
 from simnet.sim.memory import gc_paused
 from simnet.sim.radio import Radio
-from simnet.sim.sim_events import ARRIVAL, AT_ONCE, SOLVING, Meeting, Message, Signal
+from simnet.sim.sim_events import ARRIVAL, AT_ONCE, NEW_WORK, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
 from simnet.sim.transport import Reliable
 from simnet.sim.virtual_port import VirtualPort
@@ -135,6 +135,16 @@ class VirtualEngine:
         """Evaluate the rounds that waited only for an agent that will never come back."""
         for figures in self.scoreboard.excuse(agent):
             self.emit(evaluation_done(figures))
+
+    def end_at(self, time: float) -> None:
+        """End the run at a point in time, after what arrives and what ends then; the models count as they stand."""
+
+        def end() -> None:
+            if not self._over:
+                self.emit(evaluation_done(self.scoreboard.as_it_stands()))
+                self._end()
+
+        self.at(time, end, NEW_WORK)
 
     def _end(self) -> None:
         """Close the record: whoever goes on with `env.run()` finds a bus that nobody listens to."""
@@ -323,4 +333,5 @@ def evaluation_done(figures: RoundFigures) -> events.EvaluationDone:
         dual_drift=sig(found.dual_drift),
         agent_test_error=[sig(x) for x in found.agent_test_error.tolist()] if figures.last else None,
         agent_train_loss=[sig(x) for x in found.agent_train_loss.tolist()] if figures.last else None,
+        at_end=figures.at_end,
     )

@@ -1,0 +1,52 @@
+"""Runs that end by time, and runs in which a user's own process takes part."""
+
+from __future__ import annotations
+
+from simnet import run
+from simnet.agent.pacing import ALIGNED
+from simnet.record.verify import replay, verify
+from tests.worlds import TICKS, found, lawful, traffic, unlawful, world
+
+
+def test_a_run_ends_by_time_with_the_models_as_they_stand(tmp_path):
+    slow = [{"kind": "straggler", "agent": 0, "at": 0.0, "factor": 10.0}]
+    result = run(world(until="0.55 s", fault=slow, **{"network.pacing": TICKS}), tmp_path)
+    assert result.summary["last_rounds"] == [1, 5, 5, 5, 5, 5]
+    assert result.summary["time"]["simulated"] == 0.55
+    (t, last), *_ = reversed(found(result, "evaluation.done"))
+    assert (t, last.round, last.at_end) == (0.55, 5, True)
+    assert [row["round"] for row in result.rounds] == [1, 5]
+    assert all(row["test_error"] is not None for row in result.agents)
+    assert verify(result.folder, ALIGNED).findings == replay(result.folder).findings == ()
+
+
+def test_what_is_on_its_way_at_the_end_is_in_flight():
+    result = lawful(until=0.05, **{"network.link.latency": 1.0, "network.pacing": TICKS})
+    assert traffic(result)["in_flight"] == traffic(result)["messages"] == 18
+
+
+def test_a_run_that_is_over_before_its_time_is_the_same_run():
+    plain, timed = lawful(), lawful(until=1e6)
+    assert plain.summary["accuracy"] == timed.summary["accuracy"]
+    assert not any(event.at_end for _, event in found(timed, "evaluation.done"))
+
+
+def test_cross_traffic_on_a_link_delays_its_messages_and_the_log_says_so():
+    scenario = world(**{"network.link.bandwidth": "80 kbit/s", "network.pacing": TICKS})
+
+    def cross_traffic(engine):
+        (peer, link), *_ = engine.links[0].items()
+        while True:
+            link.transmitter.admit(engine.now, 100)
+            yield engine.env.timeout(0.02)
+
+    alone, crossed = run(scenario), run(scenario, attach=[cross_traffic])
+    assert unlawful(crossed) == []
+    assert next(crossed.events)[2].attached == ["cross_traffic"]
+    assert next(alone.events)[2].attached == []
+    first = min(event.peer for _, event in found(alone, "message.sent") if event.agent == 0)
+
+    def arrivals(result):
+        return [t for t, event in found(result, "message.delivered") if (event.peer, event.agent) == (0, first)]
+
+    assert sum(arrivals(crossed)) > sum(arrivals(alone))
