@@ -166,7 +166,8 @@ class VirtualEngine:
         """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
         frame = Frame(kind, sender, round, 0, payload)
         if self.channel is not None:
-            return self._send_by(self.channel, frame, peers, parts)
+            self._send_by(self.channel, frame, peers, parts)
+            return
         now, size, links, arrival, post = self.env.now, frame.size, self.links[sender], self._on_arrival, self._post
         departure = links[peers[0]].transmitter.admit(now, size) if self._shared_medium and peers else None
         transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
