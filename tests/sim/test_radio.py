@@ -9,6 +9,7 @@ import pytest
 from simnet import Scenario, run
 from simnet.agent.pacing import ALIGNED
 from simnet.build import build
+from simnet.cli.explain import explain
 from simnet.errors import ScenarioError
 from simnet.record import events
 from simnet.record.bus import Bus
@@ -109,6 +110,22 @@ def test_a_long_message_is_cut_into_frames_and_arrives_whole_or_not_at_all():
 def test_ideal_pacing_over_a_perfect_channel_finds_the_same_models_as_without_one():
     plain, aired = (run(world(network=network)) for network in ({}, {"channel": KINDS["tdma"], "medium": "shared"}))
     assert aired.summary["accuracy"] == plain.summary["accuracy"]
+
+
+def test_explain_tells_the_time_on_air_that_a_run_will_need():
+    scenario = radio("lora")
+    longest = max(each.airtime for _, _, each in run(scenario).events if isinstance(each, events.AirUsed))
+    assert explain(scenario)["traffic"]["time on air"] == f"{1e3 * longest:.4g} ms"
+
+
+def test_an_agent_that_sends_two_things_at_once_breaks_a_law():
+    laws, told = Laws(ALIGNED), False
+    for seq, t, each in run(radio("tdma")).events:
+        laws(seq, t, each)
+        if isinstance(each, events.AirUsed) and not told:
+            laws(seq, t, each)
+            told = True
+    assert "sends two things at once" in laws.finish()[0]
 
 
 def test_the_engine_counts_what_the_channel_carries():
