@@ -114,4 +114,13 @@ def _traffic(scenario: Scenario, sizes: list[AgentSize], features: int) -> Facts
     }
     if bandwidth is not None:
         facts["time to send one"] = f"{8e3 * message / bandwidth:.3g} ms"
-    return facts
+    return facts | _air(scenario, message)
+
+
+def _air(scenario: Scenario, message: int) -> Facts:
+    """How long a message is on the air, by the code that sends it, where agents share a channel."""
+    channel = scenario.network.channel
+    if channel is None:
+        return {}
+    frames = channel.frames(message, scenario.network.link.overhead)
+    return {"channel": channel.word, "time on air": f"{1e3 * sum(map(channel.seconds, frames)):.4g} ms"}

@@ -66,6 +66,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "mtu": 255,
         "overhead": 13,
     },
+    "lora": {
+        "overhead": 13,
+    },
     "congested-wifi": {
         "latency": {"kind": "lognormal", "median": "8 ms", "sigma": 1.0},
         "bandwidth": "6 Mbit/s",

@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
 from simnet.network.frame import Frame
-from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, Reason, ValueUsed
+from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
 
 Carries = Literal["value", "notice", "ack", "request", "reply"]
 """What a frame is for."""
+Reason = Literal["corrupted", "given-up", "collision", "retries", "crashed"]
+"""Why a message was lost, where it was not its link."""
 Subscriber = Callable[[int, float, Event], None]
 """Called with an event's number, its time to the nanosecond, and its record."""
 

@@ -14,9 +14,6 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-Reason = Literal["corrupted", "given-up", "collision", "retries", "crashed"]
-"""Why a message was lost."""
-
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What happened. Its kind and the sentence that tells it are attributes of the class, not fields."""
@@ -193,7 +190,7 @@ class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} was lost"
 
-    reason: Reason | None = None
+    reason: Literal["corrupted", "given-up", "collision", "retries", "crashed"] | None = None
     """it arrived with a wrong checksum; a reliable transport tried often enough; on a shared channel, another
     transmission was in the way, no acknowledgement came, or its sender crashed before it was sent; absent: it did not
     arrive"""

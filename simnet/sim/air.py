@@ -24,7 +24,7 @@ TOUCH = 1e-9
 """Seconds by which two transmissions may overlap by rounding."""
 
 
-class Clock(Protocol):
+class AirClock(Protocol):
     """What the air needs of an engine."""
 
     @property
@@ -90,7 +90,7 @@ class _Ear:
 class Air:
     """The channel. `hears[i]` are the stations in range of station i; `tell` is told of every use of the channel."""
 
-    def __init__(self, clock: Clock, hears: Sequence[Sequence[int]], tell: Callable[[Use], None]) -> None:
+    def __init__(self, clock: AirClock, hears: Sequence[Sequence[int]], tell: Callable[[Use], None]) -> None:
         self.clock = clock
         self.stations: list[Station] = []
         self._hears = hears

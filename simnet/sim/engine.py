@@ -12,6 +12,7 @@ A message   is one light event. Its link decides its fate and its arrival when i
             It counts in `in_flight` from its launch until it has met its fate and its receiver, if it reaches one, has
             taken it in. When `in_flight` falls to 0, a meeting that waits for this is held. A copy is an event of its
             own; it counts nowhere and its receiver does not look at it. A transport may launch a message repeatedly.
+            Where agents share a channel it carries the message first, and the link does the rest (`carried`).
 An agent    that is down hears nothing, and its program stands still until it is up again. A direction in `cut` carries
             nothing. Both are looked at when a message arrives, `cut` also when it is sent.
 The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.
@@ -181,10 +182,7 @@ class VirtualEngine:
         """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
         frame = Frame(kind, sender, round, 0, payload)
         if self.channel is not None:
-            self._messages += len(peers)
-            numbers = range(self._messages - len(peers) + 1, self._messages + 1)
-            numbered = zip(peers, numbers, strict=True)
-            self.channel.carry(frame, [Message(self._on_arrival, frame, parts, *each) for each in numbered])
+            self._send_by(self.channel, frame, peers, parts)
             return
         now, size, links, arrival, post = self.env.now, frame.size, self.links[sender], self._on_arrival, self._post
         departure = links[peers[0]].admit(now, size) if self._shared_medium and peers else None
@@ -215,6 +213,12 @@ class VirtualEngine:
                 sent, wire_bytes, offered_bytes = [], [], []
         self._messages += len(peers)
         self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
+
+    def _send_by(self, channel: Radio, frame: Frame, peers: Sequence[int], parts: Parts | None) -> None:
+        """Hand one frame to the channel that agents share."""
+        numbered = enumerate(peers, self._messages + 1)
+        self._messages += len(peers)
+        channel.carry(frame, [Message(self._on_arrival, frame, parts, peer, number) for number, peer in numbered])
 
     def _launch(self, message: Message, passage: Passage, now: float) -> bool:
         """Let a message that is sent once meet its fate; False if it does so here and now."""

@@ -25,7 +25,7 @@ from simnet.parts.fields import (
 )
 from simnet.parts.part import OneOf, Part, bare_word, table
 from simnet.record import events
-from simnet.record.events import Reason
+from simnet.record.bus import Reason
 from simnet.sim.air import Air, Use
 from simnet.sim.sim_events import Message
 from simnet.sim.stations import Dcf, DcfStation, DeafStation, Job, Station, at_once, at_slots, in_turn

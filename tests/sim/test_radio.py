@@ -1,0 +1,168 @@
+"""Whole runs over a shared channel: fates, laws, airtime and joules, determinism, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from simnet import Scenario, run
+from simnet.agent.pacing import ALIGNED
+from simnet.build import build
+from simnet.cli.explain import explain
+from simnet.errors import ScenarioError
+from simnet.record import events
+from simnet.record.bus import Bus
+from simnet.record.laws import Laws
+from simnet.record.metrics import Metrics
+from simnet.simulate import assemble
+from tests.worlds import TICKS, world
+
+KINDS = {
+    "csma": {"kind": "csma"},
+    "tdma": {"kind": "tdma", "rate": "1 Mbit/s", "slot": "1 ms"},
+    "aloha": {"kind": "aloha", "rate": "100 kbit/s"},
+    "slotted-aloha": {"kind": "slotted-aloha", "rate": "100 kbit/s", "slot": "10 ms"},
+    "lora": {"kind": "lora", "duty_cycle": 0.1},
+}
+WATTS = {"send_watts": 1.0, "receive_watts": 0.5, "idle_watts": 0.1, "compute_watts": 2.0}
+SPREAD = {"time": {"kind": "uniform", "low": 0.0, "high": 0.05}}
+
+
+def radio(kind: str, medium: str = "shared", **changes: object) -> Scenario:
+    """Six agents on a channel; their work takes them different times."""
+    network = {"channel": KINDS[kind], "medium": medium, "link": {"loss": 0.05, "latency": 1e-6}}
+    return world(network=network, compute=SPREAD, cost={"energy": WATTS}, **changes)
+
+
+@pytest.mark.parametrize("medium", ["unicast", "shared"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_over_a_channel_obeys_the_laws_and_repeats_itself(kind, medium):
+    result = run(radio(kind, medium))
+    laws, again = Laws(ALIGNED), Metrics()
+    for each in result.events:
+        laws(*each)
+        again(*each)
+    assert laws.finish() == []
+    replayed = again.summary(result.digest, result.summary["time"]["wall"])
+    assert replayed == result.summary
+    assert run(radio(kind, medium)).digest == result.digest
+    found = result.summary["communication"]
+    assert found["in_flight"] == 0
+    assert found["delivered"] + found["lost"] == found["messages"] == 12 * 18
+
+
+def test_tdma_loses_nothing_to_collisions_and_aloha_does():
+    reasons = {}
+    for kind in ("tdma", "aloha"):
+        lost = [each for _, _, each in run(radio(kind)).events if isinstance(each, events.MessageLost)]
+        reasons[kind] = Counter(each.reason for each in lost)
+    assert reasons["tdma"]["collision"] == 0
+    assert reasons["aloha"]["collision"] > 0
+
+
+def test_csma_repeats_a_unicast_frame_until_it_is_acknowledged():
+    found = run(radio("csma", "unicast")).summary["communication"]
+    assert found["retransmissions"] > 0
+    assert found["delivered"] == found["messages"]
+
+
+def test_airtime_is_that_of_the_frames_and_joules_are_its_price():
+    result = run(world(network={"channel": KINDS["tdma"], "medium": "shared"}, cost={"energy": WATTS}))
+    air, joules = result.summary["airtime"], result.summary["joules"]
+    assert air["sent"] == pytest.approx(8 * result.summary["communication"]["wire_bytes"] / 1e6)
+    assert air["heard"] == pytest.approx(5 * air["sent"])
+    assert air["busy"] == pytest.approx(air["sent"])
+    assert sum(row["airtime"] for row in result.agents) == pytest.approx(air["sent"])
+    assert joules["send"] == pytest.approx(air["sent"])
+    assert joules["receive"] == pytest.approx(0.5 * air["heard"])
+    idle = 6 * result.summary["time"]["simulated"] - air["sent"] - air["heard"]
+    assert joules["idle"] == pytest.approx(0.1 * idle)
+    assert result.summary["cost"]["energy"] == pytest.approx(sum(joules.values()))
+
+
+def test_a_station_that_crashes_stops_sending_what_it_has_queued():
+    slow = {"kind": "aloha", "rate": "1 kbit/s"}
+    crash = {"kind": "crash", "agent": 0, "at": 0.3, "duration": 5.0}
+    scenario = world(network={"channel": slow, "medium": "unicast", "pacing": TICKS}, fault=[crash])
+    ends = [t for _, t, each in run(scenario).events if isinstance(each, events.AirUsed) and each.agent == 0]
+    airtime = 8 * 50 / 1e3
+    assert [t for t in ends if 0.3 + airtime < t < 5.3] == []
+
+
+def test_a_full_station_turns_messages_away_and_they_are_not_on_the_wire():
+    slow = {"kind": "aloha", "rate": "1 kbit/s", "queue": 0}
+    result = run(world(network={"channel": slow, "medium": "shared", "pacing": TICKS}))
+    found = result.summary["communication"]
+    assert found["overflowed"] > 0
+    left = sum(each.wire_bytes for _, _, each in result.events if isinstance(each, events.MessageSent))
+    assert found["wire_bytes"] == left < 72 * 50
+
+
+def test_a_long_message_is_cut_into_frames_and_arrives_whole_or_not_at_all():
+    short = {"kind": "tdma", "rate": "1 Mbit/s", "slot": "0.2 ms"}
+    result = run(world(network={"channel": short, "medium": "shared"}))
+    used = [each for _, _, each in result.events if isinstance(each, events.AirUsed)]
+    assert len(used) == 2 * 12 * 6
+    assert result.summary["communication"]["delivered"] == 12 * 18
+
+
+def test_ideal_pacing_over_a_perfect_channel_finds_the_same_models_as_without_one():
+    plain, aired = (run(world(network=network)) for network in ({}, {"channel": KINDS["tdma"], "medium": "shared"}))
+    assert aired.summary["accuracy"] == plain.summary["accuracy"]
+
+
+def test_explain_tells_the_time_on_air_that_a_run_will_need():
+    scenario = radio("lora")
+    longest = max(each.airtime for _, _, each in run(scenario).events if isinstance(each, events.AirUsed))
+    assert explain(scenario)["traffic"]["time on air"] == f"{1e3 * longest:.4g} ms"
+
+
+def test_an_agent_that_sends_two_things_at_once_breaks_a_law():
+    laws, told = Laws(ALIGNED), False
+    for seq, t, each in run(radio("tdma")).events:
+        laws(seq, t, each)
+        if isinstance(each, events.AirUsed) and not told:
+            laws(seq, t, each)
+            told = True
+    assert "sends two things at once" in laws.finish()[0]
+
+
+def test_the_engine_counts_what_the_channel_carries():
+    engine = assemble(build(radio("csma")), Bus())
+    engine.run()
+    assert engine.in_flight == 0
+
+
+@pytest.mark.parametrize(
+    ("network", "sentence"),
+    [
+        ({"link": {"bandwidth": 1e6}}, "bandwidth"),
+        ({"transport": "reliable", "medium": "unicast"}, "transport"),
+        ({"uplink": "shared"}, "uplink"),
+        ({"channel": {"kind": "csma", "cw_max": 3}}, "cw_max"),
+        ({"channel": {"kind": "lora", "spreading_factor": 6}}, "spreading_factor"),
+    ],
+)
+def test_what_does_not_go_with_a_channel_is_refused(network, sentence):
+    with pytest.raises(ScenarioError, match=sentence):
+        world(network={"channel": KINDS["csma"], "medium": "shared"} | network)
+
+
+def test_a_range_needs_positions_and_reaches_the_neighbours():
+    near = {"channel": KINDS["csma"] | {"range": 0.05}, "medium": "shared"}
+    with pytest.raises(ScenarioError, match="positions"):
+        run(world(network=near))
+    with pytest.raises(ScenarioError, match="neighbours"):
+        run(world(network=near, topology={"kind": "geometric", "agents": 6, "radius": 0.7}))
+
+
+def test_who_hears_whom_changes_what_collides():
+    def share(reach: dict[str, float]) -> float:
+        network = {"channel": KINDS["csma"] | reach, "medium": "shared", "codec": "float64"}
+        spread = {"time": {"kind": "uniform", "low": 0.0, "high": 0.002}}
+        ground = {"kind": "geometric", "agents": 12, "radius": 0.35}
+        found = run(world(network=network, topology=ground, compute=spread, rounds=40)).summary["communication"]
+        return found["delivered"] / found["messages"]
+
+    assert 0 < share({"range": 0.35}) != share({})
