@@ -21,6 +21,7 @@ SOURCE = Path(__file__).with_name("ns3_reference.cc")
 
 PPP_BYTES = 2
 """What a point-to-point device of ns-3 adds to each packet."""
+FULL_PACKET = 1500
 
 
 class Line(NamedTuple):
@@ -37,13 +38,20 @@ class Line(NamedTuple):
     """bits handed over per bit that the line can carry"""
     burst: int = 1
     """packets that are handed over at one instant"""
+    whole: bool = False
+    """simnet is handed a burst as one message, which its MTU cuts into the same packets"""
     packets: int = 5000
 
     def offers(self) -> tuple[list[int], list[int]]:
-        """When each packet is handed over, in nanoseconds, and its bytes: Poisson bursts of 64 to 1500 bytes each."""
+        """When each packet is handed over, in nanoseconds, and its bytes: Poisson bursts of 64 to 1500 bytes each.
+
+        All packets of a whole message but its last one are full.
+        """
         chance = random.Random(self.name)
-        sizes = [chance.randint(64, 1500) for _ in range(self.packets)]
-        pause = (782 + PPP_BYTES) * 8 * self.burst / self.bandwidth / self.load
+        sizes = [chance.randint(64, FULL_PACKET) for _ in range(self.packets)]
+        if self.whole:
+            sizes = [size if (number + 1) % self.burst == 0 else FULL_PACKET for number, size in enumerate(sizes)]
+        pause = (fmean(sizes) + PPP_BYTES) * 8 * self.burst / self.bandwidth / self.load
         times, now = [], 0.0
         for number in range(self.packets):
             if number % self.burst == 0:
@@ -59,6 +67,7 @@ LINES = (
     Line("1 Mbit/s, load 0.95, queue of one", 1_000_000, 0.3, 1, 0.95),
     Line("100 Mbit/s, bursts of 8", 100_000_000, 0.005, 16, 0.8, burst=8),
     Line("1 Gbit/s, bursts of 40", 1_000_000_000, 0.0001, 30, 0.6, burst=40),
+    Line("10 Mbit/s, messages of 10 packets", 10_000_000, 0.02, 25, 0.8, burst=10, whole=True),
 )
 
 STATIONS = (5, 10, 20)

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from math import ceil
 from typing import Any
 
-from benchmarks.ns3_reference import LINES, PPP_BYTES, Line
+from benchmarks.ns3_reference import FULL_PACKET, LINES, PPP_BYTES, Line
 from benchmarks.report import publish
 from simnet.network.link import Link
 from simnet.network.model import LinkModel
@@ -38,22 +38,32 @@ def ours(module: str, function: str) -> Any:
 
 
 def line(setting: Line, arrivals: list[int]) -> dict[str, Any]:
-    """One line, packet by packet: how many have another fate than in ns-3, and the largest distance of two arrivals.
+    """One line, message by message: how many have another fate than in ns-3, and the largest distance of two arrivals.
 
-    `arrivals` is what ns-3 says, in nanoseconds; −1 for a packet that was dropped.
+    `arrivals` is what ns-3 says of each packet, in nanoseconds; −1 if it was dropped. A message arrives with the last
+    of its packets, if all of them do.
     """
-    model = {"bandwidth": float(setting.bandwidth), "latency": setting.delay, "queue": setting.queue}
-    link = Link(LinkModel.model_validate(model | {"overhead": PPP_BYTES, "order": "fifo"}), Streams(1), "0>1")
-    passages = [link.send(time / 1e9, size) for time, size in zip(*setting.offers(), strict=True)]
-    pairs = list(zip(passages, arrivals, strict=True))
-    both = [(ours.arrives * 1e9, theirs) for ours, theirs in pairs if ours.fate == "delivered" and theirs >= 0]
+    length = setting.burst if setting.whole else 1
+    model = {"bandwidth": float(setting.bandwidth), "latency": setting.delay, "queue": setting.queue, "order": "fifo"}
+    model |= {"overhead": PPP_BYTES, "mtu": FULL_PACKET + PPP_BYTES if setting.whole else None}
+    link = Link(LinkModel.model_validate(model), Streams(1), "0>1")
+    times, sizes = setting.offers()
+    other, apart = 0, 0.0
+    for first in range(0, len(times), length):
+        message = slice(first, first + length)
+        mine = link.send(times[first] / 1e9, sum(sizes[message]))
+        whole = min(arrivals[message]) >= 0
+        if (mine.fate == "delivered") != whole:
+            other += 1
+        elif whole:
+            apart = max(apart, abs(mine.arrives * 1e9 - max(arrivals[message])))
     return {
         "name": setting.name,
         "queue": setting.queue,
-        "packets": len(pairs),
+        "packets": len(arrivals),
         "dropped": sum(theirs < 0 for theirs in arrivals),
-        "other fates": sum((ours.fate == "delivered") != (theirs >= 0) for ours, theirs in pairs),
-        "nanoseconds": max(abs(mine - theirs) for mine, theirs in both),
+        "other fates": other,
+        "nanoseconds": apart,
     }
 
 

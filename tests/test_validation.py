@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.ns3_reference import LINES, Line
+from benchmarks.ns3_reference import FULL_PACKET, LINES, Line
 from benchmarks.page import aloha, cells, lines, lora, transfers
 from benchmarks.validate import line, lora_airtime
 
@@ -42,7 +42,8 @@ def test_both_sides_of_a_line_are_handed_the_same_packets_in_order(setting):
     assert (times, sizes) == setting.offers()
     assert times == sorted(times)
     assert len(set(times)) == len(times) // setting.burst
-    assert 64 <= min(sizes) <= max(sizes) <= 1500
+    assert not setting.whole or sizes[0] == FULL_PACKET
+    assert 64 <= min(sizes) <= max(sizes) <= FULL_PACKET
 
 
 @pytest.mark.parametrize(
