@@ -35,7 +35,7 @@ def test_cross_traffic_on_a_link_delays_its_messages_and_the_log_says_so():
     scenario = world(**{"network.link.bandwidth": "80 kbit/s", "network.pacing": TICKS})
 
     def cross_traffic(engine):
-        (peer, link), *_ = engine.links[0].items()
+        link, *_ = engine.links[0].values()
         while True:
             link.transmitter.admit(engine.now, 100)
             yield engine.env.timeout(0.02)
