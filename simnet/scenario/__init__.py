@@ -80,6 +80,8 @@ class Network(Section):
             raise ValueError("transport: a shared channel carries datagrams only; `csma` repeats unicast frames itself")
         if self.uplink == "shared":
             raise ValueError("uplink: a shared channel has no lines out; leave `uplink` away")
+        if self.line.up is not None or self.line.down is not None:
+            raise ValueError("line: a shared channel is the way out and in; leave `line` away")
         if self.link.bandwidth is not None or any(other.bandwidth is not None for other in self.override):
             raise ValueError("link.bandwidth: a shared channel has its own bit rate; leave `bandwidth` away")
         return self
