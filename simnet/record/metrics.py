@@ -54,19 +54,19 @@ class Airtime(msgspec.Struct):
 class Energy(Prices):
     """Prices in joules, and power: what an agent draws while it sends, listens, does neither, and computes."""
 
-    send_watts: NonNegative = Field(0.0, description="power of an agent that sends on a shared channel")
-    receive_watts: NonNegative = Field(0.0, description="power of an agent that hears a transmission on it")
-    idle_watts: NonNegative = Field(0.0, description="power of an agent that does neither")
-    compute_watts: NonNegative = Field(0.0, description="power of local work, beside that of the radio")
+    send_watts: NonNegative | None = Field(None, description="power of an agent that sends on a shared channel")
+    receive_watts: NonNegative | None = Field(None, description="power of an agent that hears a transmission on it")
+    idle_watts: NonNegative | None = Field(None, description="power of an agent that does neither")
+    compute_watts: NonNegative | None = Field(None, description="power of local work, beside that of the radio")
 
     def joules(self, air: Airtime, now: float, work: float) -> dict[str, float]:
         """What all agents together have drawn, by what they did; nothing if no power is set."""
         sent = sum(air.sent)
         idle = max(0.0, len(air.sent) * now - sent - air.heard)
-        watts = {"send": self.send_watts, "receive": self.receive_watts, "idle": self.idle_watts}
-        seconds = {"send": sent, "receive": air.heard, "idle": idle}
-        found = {name: watts[name] * seconds[name] for name in watts} | {"compute": self.compute_watts * work}
-        return found if any(watts.values()) or self.compute_watts else {}
+        seconds = {"send": sent, "receive": air.heard, "idle": idle, "compute": work}
+        watts = (self.send_watts, self.receive_watts, self.idle_watts, self.compute_watts)
+        found = {name: (power or 0.0) * seconds[name] for name, power in zip(seconds, watts, strict=True)}
+        return found if any(watts) else {}
 
 
 class Money(Prices):

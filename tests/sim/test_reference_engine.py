@@ -13,4 +13,6 @@ from tests.sim.reference_engine import reference_digest
 def test_a_shipped_scenario_has_the_same_digest_on_the_reference_engine(name):
     path, _, method = name.partition(" as ")
     scenario = load_audit(SCENARIOS / path)[0]
+    if scenario.network.channel is not None:
+        pytest.skip("the specification has no shared channel; tests/sim/test_stations.py has its theory")
     assert reference_digest(scenario.with_method(method) if method else scenario) == DIGESTS[name]
