@@ -169,7 +169,8 @@ def assemble(
     for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
         pacing = scenario.network.pacing.for_agent(streams, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
-        port = build_port(scenario, engine, agent, neighbourhood, compute.for_agent(streams, agent))
+        work = compute.for_agent(streams, agent, built.sizes[agent].rows)
+        port = build_port(scenario, engine, agent, neighbourhood, work)
         ledger = built.calibration.ledger(scenario.privacy.delta)
         program = PROGRAMS[peer.role](
             peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private

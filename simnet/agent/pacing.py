@@ -30,15 +30,26 @@ class Compute(Section):
     """How long local work takes."""
 
     time: AnyDuration = Field(NO_TIME, description="time of one round's local work")
-    per_gradient: Seconds = Field(0.0, description="and this for each gradient that the solver evaluates")
+    per_gradient: Seconds = Field(
+        0.0, description="and this for each gradient that the solver evaluates, however many rows the agent has"
+    )
+    per_row_gradient: Seconds = Field(
+        0.0, description="in place of per_gradient: this for each row of each gradient, with all its features"
+    )
+
+    @model_validator(mode="after")
+    def _one_price(self) -> Self:
+        if self.per_gradient and self.per_row_gradient:
+            raise ValueError("per_row_gradient: without per_gradient, because both are the time of a gradient")
+        return self
 
     def read(self, find: Finder) -> Self:
         """The same with the file that it names in memory."""
         return self.model_copy(update={"time": self.time.read(find)})
 
-    def for_agent(self, streams: Streams, agent: int) -> WorkTime:
-        """The times of one agent, by its own stream."""
-        time, each = self.time, self.per_gradient
+    def for_agent(self, streams: Streams, agent: int, rows: int) -> WorkTime:
+        """The times of one agent with so many rows, by its own stream."""
+        time, each = self.time, self.per_gradient + self.per_row_gradient * rows
         value = time.constant
         if value is not None:
             return (lambda gradients: value + each * gradients) if each else (lambda gradients: value)

@@ -111,7 +111,8 @@ class LiveAgent:
         neighbours = self._numbering.neighbours[me]
         self.neighbourhood = Neighbourhood(neighbours, self._peer.initial(), aligned=self._pacing.aligned)
         self._writer = build_writer(scenario, me)
-        self._work = scenario.compute.read(scenario.find).for_agent(streams, me) if placement.shim else None
+        compute, rows = scenario.compute.read(scenario.find), world.sizes[me].rows
+        self._work = compute.for_agent(streams, me, rows) if placement.shim else None
         self._ledger = world.calibration.ledger(scenario.privacy.delta)
         self._unreached = set(neighbours)
         self._reached = asyncio.Event()

@@ -171,6 +171,21 @@ def test_work_takes_as_long_as_its_gradients():
         assert t - started[event.agent, event.round] == pytest.approx(0.01 + 0.001 * event.gradients)
 
 
+def test_a_gradient_of_more_rows_takes_longer_where_rows_have_a_price():
+    result = lawful(compute={"time": "10 ms", "per_row_gradient": "10 us"})
+    started = {(e.agent, e.round): t for t, e in found(result, "round.started")}
+    for t, event in found(result, "solve.finished"):
+        took = t - started[event.agent, event.round]
+        assert took == pytest.approx(0.01 + 1e-5 * result.agents[event.agent]["rows"] * event.gradients)
+    few, many = (Compute(per_row_gradient=1e-5).for_agent(Streams(1), 0, rows)(5) for rows in (86, 1461))
+    assert (few, many) == pytest.approx((0.0043, 0.07305))
+
+
+def test_the_time_of_a_gradient_has_one_price():
+    with pytest.raises(ValueError, match="without per_gradient"):
+        Compute(per_gradient=0.1, per_row_gradient=0.1)
+
+
 def test_work_times_of_a_distribution_lie_where_it_lies():
     result = lawful(**{"compute.time": {"kind": "uniform", "low": 0.01, "high": 0.03}, "network.pacing": "free"})
     works = [gap for times in ends(result).values() for gap in np.diff([0.0, *times])]
@@ -183,4 +198,4 @@ def test_measured_times_of_work_are_read_once_for_all_agents(tmp_path):
     compute = Compute(time={"kind": "empirical", "file": "times.csv"}, per_gradient=0.1)
     read = compute.read(lambda name: tmp_path / name)
     (tmp_path / "times.csv").unlink()
-    assert [read.for_agent(Streams(1), agent)(3) for agent in range(2)] == pytest.approx([0.8, 0.8])
+    assert [read.for_agent(Streams(1), agent, 80)(3) for agent in range(2)] == pytest.approx([0.8, 0.8])
