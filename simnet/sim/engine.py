@@ -15,8 +15,8 @@ A message   is one light event. Its link decides its fate and its arrival when i
 An agent    that is down hears nothing, and its program stands still until it is up again. A direction in `cut` carries
             nothing. Both are looked at when a message arrives, `cut` also when it is sent.
 The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.
-The end.    When each agent has finished its rounds or is gone for good, or at `until`, the record is closed. What is still in the
-            queue happens only if somebody goes on with `env.run()`, and nobody hears of it.
+The end.    When each agent has finished its rounds or is gone for good, or at `until`, the record is closed. What
+            is still in the queue happens only if somebody goes on with `env.run()`, and nobody hears of it.
 Chance      is drawn from named streams by links, agents and faults. The engine draws none.
 """
 
