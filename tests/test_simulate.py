@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from simnet import run
 from simnet.agent.pacing import ALIGNED
+from simnet.record.events import EvaluationDone
+from simnet.record.laws import Laws
 from simnet.record.verify import replay, verify
+from simnet.simulate import compare
 from tests.worlds import TICKS, found, lawful, traffic, unlawful, world
 
 
@@ -35,7 +40,7 @@ def test_cross_traffic_on_a_link_delays_its_messages_and_the_log_says_so():
     scenario = world(**{"network.link.bandwidth": "80 kbit/s", "network.pacing": TICKS})
 
     def cross_traffic(engine):
-        link, *_ = engine.links[0].values()
+        link = next(iter(engine.links[0].values()))
         while True:
             link.transmitter.admit(engine.now, 100)
             yield engine.env.timeout(0.02)
@@ -50,3 +55,16 @@ def test_cross_traffic_on_a_link_delays_its_messages_and_the_log_says_so():
         return [t for t, event in found(result, "message.delivered") if (event.peer, event.agent) == (0, first)]
 
     assert sum(arrivals(crossed)) > sum(arrivals(alone))
+
+
+def test_methods_compare_at_equal_time():
+    timed = world(until=0.1, **{"network.pacing": TICKS, "privacy.epsilon": 50.0})
+    times = [result.summary["time"]["simulated"] for result in compare(timed, ["admm", "pp-admm"])]
+    assert times == [0.1, 0.1]
+
+
+def test_a_log_may_not_call_any_evaluation_its_last():
+    laws = Laws(ALIGNED)
+    for seq, t, event in lawful().events:
+        laws(seq, t, replace(event, at_end=True) if isinstance(event, EvaluationDone) else event)
+    assert "only when `until` ends a run" in laws.finish()[0]

@@ -104,6 +104,7 @@ class _Run:
         self.once = settings.get("network.transport.kind") == "datagram"
         """Nothing is sent again."""
         self.has_channel = "network.channel.kind" in settings
+        self.until: float | None = settings.get("until")
         self.one_way = settings.get("algorithm.hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
 
@@ -305,6 +306,8 @@ def _updated(run: _Run, event: events.DualUpdated) -> None:
 
 def _evaluated(run: _Run, event: events.EvaluationDone) -> None:
     if event.at_end:
+        if run.until is None or not math.isclose(run.t, run.until, abs_tol=1e-9):
+            run.complain("models are evaluated as they stand, which happens only when `until` ends a run")
         furthest = max((agent.finished for agent in run.agents.values()), default=0)
         if event.round != furthest and run.thinning is None:
             run.complain(f"the last evaluation is of round {event.round}, but the furthest agent finished {furthest}")

@@ -126,6 +126,7 @@ def test_whatever_the_clocks_say_causes_come_before_effects(skews, hops):
     ("changes", "sentence"),
     [
         ({"network.pacing": "ideal"}, "no real agent knows"),
+        ({"until": 5.0}, "only simulated time can end a run"),
         ({"fault": [{"kind": "crash", "agent": 0, "at": 1.0}]}, "break for real"),
         ({"algorithm": {"name": "pdml"}}, "there are no live users"),
         ({"algorithm": {"name": "dp-admm"}, "topology": {"kind": "star", "agents": 3}}, "untrusted hub can be live"),
