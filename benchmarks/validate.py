@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from math import ceil
 from typing import Any
 
-from benchmarks.ns3_reference import FULL_PACKET, LINES, PPP_BYTES, Line
+from benchmarks.ns3_reference import FULL_PACKET, LINES, PPP_BYTES, ROUNDS, Line
 from benchmarks.report import publish
 from simnet.network.link import Link
 from simnet.network.model import LinkModel
@@ -32,9 +32,7 @@ LORA_FRAMES = tuple((spreading, size) for spreading in range(7, 13) for size in 
 
 def ours(module: str, function: str) -> Any:
     """A function of simnet's side, None if that model is not part of this simnet."""
-    if find_spec(f"benchmarks.{module}") is None:
-        return None
-    return getattr(import_module(f"benchmarks.{module}"), function, None)
+    return getattr(import_module(module), function, None) if find_spec(module) else None
 
 
 def line(setting: Line, arrivals: list[int]) -> dict[str, Any]:
@@ -68,17 +66,18 @@ def line(setting: Line, arrivals: list[int]) -> dict[str, Any]:
 
 
 def cell(reference: dict[str, Any]) -> dict[str, Any]:
-    """One round of a radio cell; simnet has no round that all begin at the same moment by broadcast."""
-    rounds = ours("validate_air", "rounds")
-    if rounds is None or reference["round"] == "broadcast at once":
+    """One round of a radio cell. simnet's time ends with the last arrival: where nothing arrives there is none."""
+    play = ours("benchmarks.validate_air", "play_round")
+    if play is None or not reference["delivered"]:
         return {"ns3": reference}
-    delivered, seconds = rounds(reference["stations"], reference["round"] == "broadcast", reference["runs"])
-    return {"ns3": reference, "simnet": {"delivered": delivered, "seconds": seconds}}
+    broadcast, window = ROUNDS[reference["round"]]
+    found = play(reference["stations"], unicast=not broadcast, rounds=reference["runs"], within=window)
+    return {"ns3": reference, "simnet": {"delivered": found.delivered, "seconds": found.seconds}}
 
 
 def transfer(reference: dict[str, Any]) -> dict[str, Any]:
     """One message by the reliable transport; simnet is compared where acknowledgements are not lost."""
-    send = ours("validate_transport", "transfer")
+    send = ours("benchmarks.validate_transport", "transfer")
     if send is None or reference["ack_loss"]:
         return {"ns3": reference}
     wire, seconds = send(reference["size"], reference["loss"], reference["runs"])
@@ -86,7 +85,7 @@ def transfer(reference: dict[str, Any]) -> dict[str, Any]:
 
 
 def aloha() -> list[dict[str, Any]]:
-    measure = ours("validate_air", "aloha")
+    measure = ours("benchmarks.validate_air", "aloha")
     found = []
     for slotted in (False, True) if measure else ():
         for load in ALOHA_LOADS:
@@ -106,7 +105,7 @@ def lora_airtime(size: int, spreading: int) -> Fraction:
 
 
 def lora() -> list[dict[str, Any]]:
-    airtime = ours("validate_air", "lora_airtime")
+    airtime = ours("simnet.network.airtime", "lora_seconds")
     found = []
     for spreading, size in LORA_FRAMES if airtime else ():
         exact = lora_airtime(size, spreading)
