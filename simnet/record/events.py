@@ -63,6 +63,8 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """training rows of each agent (public)"""
     features: int
     """length of a model"""
+    names: list[str] | None = None
+    """what the file of the topology calls the agents, in their order; absent if only by their numbers"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
