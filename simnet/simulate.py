@@ -20,6 +20,7 @@ from simnet.errors import ScenarioError
 from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
+from simnet.network.topology import agent_names
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
@@ -212,6 +213,7 @@ def first_event(built: World, attached: Sequence[str] = ()) -> events.RunStarted
         rows=[objective.rows for objective in built.objectives],
         features=built.learning.features,
         attached=list(attached),
+        names=agent_names(built.graph),
     )
 
 

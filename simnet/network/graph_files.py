@@ -1,14 +1,30 @@
-"""Graphs from files: an edge list, node-link JSON or GraphML.
+"""Graphs from files: edge lists, CSV, node-link JSON, GraphML and GML, as of the Internet Topology Zoo.
 
-Edge list: one edge "a b" per line; what follows a # is a comment.
-JSON: {"nodes": [{"id": 0}, ...], "edges": [{"source": 0, "target": 1}, ...]}, or "links" for "edges" as older networkx
-writes it; a node may have a "position": [x, y].
-Agents are named 0 to N − 1 everywhere. An edge given twice, or in both directions, is one edge.
+Edge list  one edge "a b" per line, perhaps with attributes: a b latency=20ms "bandwidth=10 Mbit/s". A name with blanks
+           stands in quotes. What follows a # is a comment.
+CSV        a line of headings that begins with source,target; further columns are attributes.
+JSON       {"nodes": [{"id": 0}, ...], "edges": [{"source": 0, "target": 1}, ...]}, or "links" for "edges" as older
+           networkx writes it; a node may have a "position": [x, y].
+GraphML, GML  as networkx reads them. An edge from a node to itself, which maps have, is left out here and refused
+           elsewhere.
+
+Names may be any text. If all are numbers they are the numbers of the agents, 0 to N − 1; otherwise agents are numbered
+in the order of the file: nodes first, then what only edges name. Where nodes have a `label` or a `name` it is what
+people read, and the id is what edges use.
+
+Of an edge count `latency` or `delay` (also latency_ms and so on), `bandwidth` (also bandwidth_mbps and so on; the Zoo's
+LinkSpeedRaw, in bit/s) and `loss`; of a node, Latitude and Longitude or lat and lon. An edge given several times is one
+link with the attributes that come first. In a directed graph an attribute is that of one direction, and of both if the
+file has only one.
 """
 
 from __future__ import annotations
 
+import csv
 import json
+import re
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import ParseError
@@ -17,86 +33,205 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import ScenarioError
+from simnet.network.edge_attributes import link_fields
+from simnet.network.globe import Coordinates
 
 Position = tuple[float, float]
+Attributes = Mapping[str, Any]
+
+
+_Edge = tuple[str, str, str, Attributes]
+_Node = tuple[str, str, Attributes]
 
 
 class _Content(NamedTuple):
     """What a file says, with the place where it says it."""
 
-    edges: list[tuple[str, Any, Any]]
-    nodes: list[tuple[str, Any, Position | None]]
+    edges: list[_Edge]
+    nodes: list[_Node]
+    directed: bool = False
 
 
-def read_graph(path: Path) -> tuple[int, npt.NDArray[np.int64], dict[int, Position]]:
-    """The number of agents, which the greatest name tells, the edges, and the positions that the file gives."""
+class GraphFile(NamedTuple):
+    """A graph on agents 0 to N − 1, and what the file says of them."""
+
+    names: list[str]
+    edges: npt.NDArray[np.int64]
+    positions: dict[int, Position]
+    coordinates: dict[int, Coordinates]
+    given: dict[tuple[int, int], dict[str, Any]]
+    """What each direction of a link is like, as fields of `LinkModel`."""
+
+
+def read_graph(path: Path, *, gaps: bool = False) -> GraphFile:
+    """The graph of a file; with `gaps` numbers may be left out among the names."""
     import networkx as nx
 
     try:
         content = _read(path)
-        edges = [(_agent(where, a), _agent(where, b)) for where, a, b in content.edges]
-        nodes = [(_agent(where, name), position) for where, name, position in content.nodes]
-        for (where, name, _), (a, b) in zip(content.edges, edges, strict=True):
-            if a == b:
-                raise ScenarioError(f"{where} links agent {name} with itself")
-        if not edges:
+        labels = {name: label for where, name, attributes in content.nodes if (label := _label(attributes))}
+        numbers = _numbers(content, labels, gaps=gaps)
+        for where, a, b, _ in content.edges:
+            if numbers[a] == numbers[b]:
+                raise ScenarioError(f"{where} links agent {a} with itself")
+        if not content.edges:
             raise ScenarioError("there is no edge in it")
+        given = _given(content, numbers)
+        positions, coordinates = _places(content, numbers)
     except (OSError, ValueError, ParseError, nx.NetworkXError) as error:
         raise ScenarioError(f"topology.file = {path}: {error}") from error
-    pairs = np.unique(np.sort(np.array(edges, dtype=np.int64), axis=1), axis=0)
-    greatest = max(int(pairs.max()), *(agent for agent, _ in nodes), 0)
-    positions = {agent: position for agent, position in nodes if position is not None}
-    return greatest + 1, pairs, positions
+    names = [""] * (max(numbers.values()) + 1)
+    for name, agent in numbers.items():
+        names[agent] = labels.get(name, name)
+    pairs = np.array([(numbers[a], numbers[b]) for _, a, b, _ in content.edges], dtype=np.int64)
+    return GraphFile(names, np.unique(np.sort(pairs, axis=1), axis=0), positions, coordinates, given)
+
+
+def _numbers(content: _Content, labels: Mapping[str, str], *, gaps: bool) -> dict[str, int]:
+    """The agent of each name."""
+    ends = [name for _, a, b, _ in content.edges for name in (a, b)]
+    names = list(dict.fromkeys([*(name for _, name, _ in content.nodes), *ends]))
+    if not all(name.isascii() and name.isdigit() for name in names):
+        return {name: number for number, name in enumerate(names)}
+    order = sorted(set(map(int, names)))
+    if labels or gaps:
+        consecutive = order == list(range(len(order)))
+        ranked = sorted(names, key=int) if consecutive or not labels else names
+        place = {value: number for number, value in enumerate(dict.fromkeys(map(int, ranked)))}
+        return {name: place[int(name)] for name in names}
+    for expected, value in enumerate(order):
+        if value != expected:
+            raise ScenarioError(f"agent {expected} of 0 to {order[-1]} has no neighbour")
+    return {name: int(name) for name in names}
+
+
+def _given(content: _Content, numbers: Mapping[str, int]) -> dict[tuple[int, int], dict[str, Any]]:
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    there: set[tuple[int, int]] = set()
+    for where, a, b, attributes in content.edges:
+        ends = numbers[a], numbers[b]
+        fields = link_fields(attributes, where)
+        there.add(ends)
+        for direction in (ends,) if content.directed else (ends, ends[::-1]):
+            if fields:
+                found[direction] = fields | found.get(direction, {})
+    for ends in there:
+        if ends[::-1] not in there and ends in found:
+            found[ends[::-1]] = found[ends]
+    return dict(sorted(found.items()))
+
+
+def _places(content: _Content, numbers: Mapping[str, int]) -> tuple[dict[int, Position], dict[int, Coordinates]]:
+    positions, coordinates = {}, {}
+    for where, name, attributes in content.nodes:
+        agent, known = numbers[name], {key.lower(): value for key, value in attributes.items()}
+        if "position" in known:
+            positions[agent] = known["position"]
+        lat, lon = (next((known[key] for key in keys if key in known), None) for keys in _COORDINATES)
+        if lat is None or lon is None or lat == "" or lon == "":
+            continue
+        place = float(lat), float(lon)
+        if not (abs(place[0]) <= 90 and abs(place[1]) <= 360):
+            raise ScenarioError(f"{where} is at {lat}, {lon}, which are no degrees of latitude and longitude")
+        coordinates[agent] = place
+    return positions, coordinates
+
+
+_COORDINATES = (("latitude", "lat"), ("longitude", "lon", "lng", "long"))
+
+
+def _label(attributes: Attributes) -> str:
+    known = {key.lower(): value for key, value in attributes.items()}
+    return str(known.get("label", known.get("name", ""))).strip()
 
 
 def _read(path: Path) -> _Content:
-    match path.suffix:
+    match path.suffix.lower():
         case ".json":
             return _node_link(json.loads(path.read_text(encoding="utf-8")))
         case ".graphml":
             import networkx as nx
 
-            graph = nx.read_graphml(path)
-            edges = [(f"edge {number}", a, b) for number, (a, b, *_) in enumerate(graph.edges, 1)]
-            return _Content(edges, [(f"node {number}", name, None) for number, name in enumerate(graph, 1)])
+            return _map(nx.read_graphml(path))
+        case ".gml":
+            return _gml(path.read_text(encoding="utf-8"))
+        case ".csv":
+            return _table(path.read_text(encoding="utf-8-sig"))
         case _:
             return _edge_list(path.read_text(encoding="utf-8"))
 
 
+def _gml(text: str) -> _Content:
+    import networkx as nx
+
+    # Many files have an edge twice and do not say that they may, which networkx wants to be told; and labels that occur
+    # twice, which is why nodes go by their id.
+    if not re.search(r"^\s*multigraph\s+1", text, re.MULTILINE):
+        text = re.sub(r"^(\s*graph\s*\[)", r"\1\n  multigraph 1", text, count=1, flags=re.MULTILINE)
+    return _map(nx.parse_gml(text, label="id"))
+
+
+def _map(graph: Any) -> _Content:
+    """What networkx has read."""
+    edges = [(f"edge {number}", str(a), str(b), data) for number, (a, b, data) in enumerate(graph.edges(data=True), 1)]
+    nodes = [(f"node {number}", str(name), data) for number, (name, data) in enumerate(graph.nodes(data=True), 1)]
+    return _Content([edge for edge in edges if edge[1] != edge[2]], nodes, graph.is_directed())
+
+
 def _edge_list(text: str) -> _Content:
-    edges = []
+    edges: list[_Edge] = []
     for number, line in enumerate(text.splitlines(), 1):
-        names = line.partition("#")[0].split()
-        if len(names) not in (0, 2):
-            raise ScenarioError(f'line {number} is {line.strip()!r}, not an edge "a b"')
-        if names:
-            edges.append((f"line {number}", names[0], names[1]))
+        try:
+            words = shlex.split(line, comments=True) if '"' in line else line.partition("#")[0].split()
+        except ValueError as error:
+            raise ScenarioError(f"line {number} is {line.strip()!r}, which has {str(error).lower()}") from None
+        if not words:
+            continue
+        if len(words) == 1 or not all("=" in word for word in words[2:]):
+            raise ScenarioError(
+                f'line {number} is {line.strip()!r}, not an edge "a b", perhaps with attributes such as latency=20ms'
+            )
+        edges.append((f"line {number}", words[0], words[1], dict(word.split("=", 1) for word in words[2:])))
     return _Content(edges, [])
+
+
+def _table(text: str) -> _Content:
+    rows = csv.DictReader(text.splitlines(), skipinitialspace=True)
+    headings = [heading.strip() for heading in rows.fieldnames or ()]
+    if [heading.lower() for heading in headings[:2]] != ["source", "target"]:
+        raise ScenarioError("its first line is not source,target and perhaps names of attributes")
+    edges: list[_Edge] = []
+    for number, row in enumerate(rows, 2):
+        cells = [row[heading] for heading in rows.fieldnames or ()]
+        if None in row or None in cells or not cells[0] or not cells[1]:
+            raise ScenarioError(f"line {number} has not one entry under each of {', '.join(headings)}")
+        edges.append(
+            (f"line {number}", cells[0].strip(), cells[1].strip(), dict(zip(headings[2:], cells[2:], strict=True)))
+        )
+    return _Content(edges, [], directed=_both_ways(edges))
+
+
+def _both_ways(edges: list[_Edge]) -> bool:
+    """Whether some link is given in both directions: then each has attributes of its own."""
+    there = {(a, b) for _, a, b, _ in edges}
+    return any((b, a) in there for a, b in there)
 
 
 def _node_link(data: Any) -> _Content:
     try:
         edges = [
-            (f"edge {number}", edge["source"], edge["target"])
+            (f"edge {number}", str(edge["source"]), str(edge["target"]), edge)
             for number, edge in enumerate(data["edges"] if "edges" in data else data["links"], 1)
         ]
-        nodes: list[tuple[str, Any, Position | None]] = []
+        nodes: list[_Node] = []
         for number, node in enumerate(data["nodes"], 1):
-            position = None
+            attributes = dict(node)
             if "position" in node:
                 x, y = node["position"]
-                position = float(x), float(y)
-            nodes.append((f"node {number}", node["id"], position))
+                attributes["position"] = float(x), float(y)
+            nodes.append((f"node {number}", str(node["id"]), attributes))
     except (KeyError, TypeError, ValueError) as error:
         raise ScenarioError(
             "not node-link JSON: it has nodes with id (and position, two numbers) and edges with source and target"
         ) from error
-    return _Content(edges, nodes)
-
-
-def _agent(where: str, name: Any) -> int:
-    """The agent of this name."""
-    text = str(name)
-    if not (text.isascii() and text.isdigit()):
-        raise ScenarioError(f"{where} names {text!r}, agents are called 0, 1, 2 and so on")
-    return int(text)
+    return _Content(edges, nodes, bool(data.get("directed", False)))

@@ -1,15 +1,14 @@
 """Times that vary: how long a message is under way once its last bit has left the sender, and how long work takes.
 
 `draw(rng, n)` gives `n` independent times in seconds, none below 0. The k-th message of a link gets the k-th draw of
-the link's stream.
+the link's stream. A latency that is `timed` depends on when a message leaves instead: it gives each link a `clock`.
 """
 
 from __future__ import annotations
 
-import csv
 from abc import abstractmethod
-from math import inf
-from pathlib import Path
+from bisect import bisect_right
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +17,9 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from simnet.errors import ScenarioError
 from simnet.network.draws import Numbers, Source
-from simnet.parts.fields import FileName, Finder, NonNegative, Positive, PositiveSeconds, Seconds
+from simnet.network.latency_matrix import read_matrix
+from simnet.network.measured_times import Unit, delays, impossible, read_table, seconds_in
+from simnet.parts.fields import FileName, Finder, NonNegative, Positive, PositiveSeconds, Seconds, Switch
 from simnet.parts.part import OneOf, Part, table
 
 
@@ -27,11 +28,20 @@ class Latency(Part):
 
     needs_length: ClassVar[bool] = False
     """Whether it depends on the distance between two agents."""
+    needs_ends: ClassVar[bool] = False
+    """Whether it depends on which two agents they are."""
+    timed: ClassVar[bool] = False
+    """Whether it depends on the time at which a message leaves."""
 
     @property
     def constant(self) -> float | None:
         """The time, if it is always the same; None if it is drawn."""
         return None
+
+    @property
+    def needs_kilometres(self) -> bool:
+        """Whether a length in any other unit means nothing to it."""
+        return False
 
     def read(self, find: Finder) -> Latency:
         """The same with the file that it names in memory."""
@@ -40,6 +50,14 @@ class Latency(Part):
     def over(self, length: float) -> Latency:
         """The same for a link of this length."""
         return self
+
+    def between(self, sender: int, receiver: int) -> Latency:
+        """The same for one direction between two agents."""
+        return self
+
+    def clock(self, offset: float) -> Callable[[float], float]:
+        """If it is timed: the delay of what leaves at a time, for a link with an offset from 0 to 1 of its own."""
+        raise NotImplementedError(f"{self.word} does not depend on the time")
 
     @abstractmethod
     def draw(self, rng: Source, n: int) -> Numbers:
@@ -130,17 +148,30 @@ class Pareto(Latency):
         return self.scale * (1 - rng.random(n)) ** (-1 / self.alpha)
 
 
-class Empirical(Latency):
-    """Measured times, each equally likely."""
+class _Measured(Latency):
+    unit: Unit | None = Field(None, description="what its numbers count; seconds if absent")
+    round_trip: Switch | None = Field(None, description="`true`: they are there and back, and are halved")
+
+
+class Empirical(_Measured):
+    """Measured times, each equally likely.
+
+    A heading that names a unit or a round trip (`rtt_ms`) must be confirmed by `unit` and `round_trip`.
+    """
 
     kind: Literal["empirical"]
-    file: FileName = Field(description="CSV file of one column, in seconds, looked up beside the scenario first")
+    file: FileName = Field(description="CSV file of one column, looked up beside the scenario first")
 
     _measured: Numbers | None = PrivateAttr(None)
 
     def read(self, find: Finder) -> Empirical:
+        path = find(self.file)
+        where = f"latency.file = {path}"
+        table = read_table(path, where, 1, f"one number of {_UNIT_NAMES[self.unit]}")
+        if not table.rows:
+            raise ScenarioError(f"{where}: holds no delay, one number of seconds per line is needed")
         found = self.model_copy()
-        found._measured = np.array(_column(find(self.file)))
+        found._measured = _delays(table.lines, [value for (value,) in table.rows], table.headings, self, where)
         return found
 
     def draw(self, rng: Source, n: int) -> Numbers:
@@ -148,28 +179,127 @@ class Empirical(Latency):
         return self._measured[rng.integers(len(self._measured), size=n)]
 
 
+class DelayTrace(_Measured):
+    """Measured times in their order, played by simulated time: messages that leave together meet like delays.
+
+    A message gets the last delay measured before it leaves. Each link begins at a place of its own, and the trace
+    begins again when it ends.
+    """
+
+    kind: Literal["trace"]
+    file: FileName = Field(description="CSV file of two columns: time of the measurement, delay")
+    time_unit: Unit | None = Field(None, description="what the times of the measurements count; seconds if absent")
+    timed: ClassVar[bool] = True
+
+    _times: list[float] = PrivateAttr([])
+    _delays: list[float] = PrivateAttr([])
+
+    def read(self, find: Finder) -> DelayTrace:
+        path = find(self.file)
+        where = f"latency.file = {path}"
+        table = read_table(path, where, 2, "a time and a delay")
+        if len(table.rows) < 2:
+            raise ScenarioError(f"{where}: holds {len(table.rows)} measurements, a trace has at least 2")
+        times, measured = np.array(table.rows).T
+        heading = None if table.headings is None else table.headings[0]
+        times = times * seconds_in(heading, self.time_unit, False, where, "time_unit")
+        if not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+            late = int(np.argmin(np.isfinite(times[1:]) & (np.diff(times) > 0)))
+            raise ScenarioError(f"{where}: line {table.lines[late + 1]} is not later than the one before")
+        found = self.model_copy()
+        found._times = (times - times[0]).tolist()
+        found._delays = _delays(table.lines, measured.tolist(), table.headings, self, where).tolist()
+        return found
+
+    @property
+    def period(self) -> float:
+        """After how many seconds it begins again: the last delay counts as long as one does on average."""
+        return self._times[-1] * len(self._times) / (len(self._times) - 1)
+
+    def clock(self, offset: float) -> Callable[[float], float]:
+        times, measured, period = self._times, self._delays, self.period
+        begin = offset * period
+
+        # What was refused leaves at infinity, and gets some delay: it takes part in nothing.
+        def at(time: float) -> float:
+            return measured[bisect_right(times, (begin + time) % period) - 1]
+
+        return at
+
+    def draw(self, rng: Source, n: int) -> Numbers:
+        assert self._times, "its file has been read"
+        places = np.searchsorted(self._times, rng.random(n) * self.period, side="right") - 1
+        return np.array(self._delays)[places]
+
+
+class Matrix(_Measured):
+    """Always the same for one direction between two agents, by a square matrix: row sender, column receiver.
+
+    A link without an entry is refused. The topology `matrix` takes the links from the file as well.
+    """
+
+    kind: Literal["matrix"]
+    file: FileName = Field(description="CSV file, a row and a column per agent; a line of names may come first")
+    needs_ends: ClassVar[bool] = True
+
+    _entries: Numbers | None = PrivateAttr(None)
+
+    def read(self, find: Finder) -> Matrix:
+        found = self.model_copy()
+        found._entries = read_matrix(find(self.file), "latency.file", self.unit, self.round_trip)[1]
+        return found
+
+    def between(self, sender: int, receiver: int) -> Constant:
+        assert self._entries is not None, "its file has been read"
+        agents = len(self._entries)
+        if max(sender, receiver) >= agents:
+            raise ScenarioError(
+                f"latency.file = {self.file}: has {agents} rows, there is an agent {max(sender, receiver)}"
+            )
+        value = float(self._entries[sender, receiver])
+        if value != value:
+            raise ScenarioError(
+                f"latency.file = {self.file}: has no entry for the link from {sender} to {receiver} "
+                "(row sender, column receiver; the first is 0)"
+            )
+        return _constant(value)
+
+    def draw(self, rng: Source, n: int) -> Numbers:
+        raise NotImplementedError("a link has its own entry: `between` gives it")
+
+
 class Distance(Latency):
     """In proportion to the distance between the two ends; the topology must have positions.
 
-    Light in fibre takes 4.9 µs per kilometre.
+    Where the agents have latitudes and longitudes the unit of length is a kilometre along the great circle, and light
+    in fibre takes 4.9 µs for it, which is the default there.
     """
 
     kind: Literal["distance"]
-    per_unit: Seconds = Field(description="time for one unit of length")
+    per_unit: Seconds | None = Field(
+        None, description="time for one unit of length; 4.9 µs per kilometre if absent, refused if there are none"
+    )
     base: Seconds = Field(0.0, description="time for no length at all")
     needs_length: ClassVar[bool] = True
 
     def over(self, length: float) -> Constant:
-        # Not validated again: a million links may each have a length of their own.
-        return Constant.model_construct(kind="constant", value=self.base + self.per_unit * length)
+        return _constant(self.base + (FIBRE if self.per_unit is None else self.per_unit) * length)
+
+    @property
+    def needs_kilometres(self) -> bool:
+        return self.per_unit is None
 
     def draw(self, rng: Source, n: int) -> Numbers:
         return self.over(0.0).draw(rng, n)
 
 
-LATENCIES = table(Constant, Uniform, Normal, Lognormal, Gamma, Pareto, Empirical, Distance)
-DURATIONS = {word: part for word, part in LATENCIES.items() if not part.needs_length}
-"""Those that local work may take: it has no length."""
+FIBRE = 4.9e-6
+"""Seconds that light in fibre takes for a kilometre."""
+
+
+LATENCIES = table(Constant, Uniform, Normal, Lognormal, Gamma, Pareto, Empirical, Distance, DelayTrace, Matrix)
+DURATIONS = {word: part for word, part in LATENCIES.items() if not (part.needs_length or part.needs_ends or part.timed)}
+"""Those that local work may take: it has no length, no two ends, and its draws are independent."""
 
 
 def _bare_time(value: object) -> object:
@@ -182,27 +312,27 @@ AnyDuration = Annotated[Latency, OneOf(DURATIONS, _bare_time)]
 NO_TIME = Constant(kind="constant", value=0.0)
 
 
-def _column(path: Path) -> list[float]:
-    """Times in seconds from a CSV file of one column, with or without a heading."""
-    try:
-        with open(path, newline="", encoding="utf-8") as lines:
-            rows = [(number, row) for number, row in enumerate(csv.reader(lines), 1) if row]
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"latency.file = {path}: cannot be read ({error})") from error
-    times = []
-    for number, row in rows:
-        try:
-            (cell,) = row
-            value = float(cell)
-        except ValueError:
-            if number == rows[0][0] and len(row) == 1:
-                continue
-            raise ScenarioError(
-                f"latency.file = {path}: line {number} is {','.join(row)!r}, not one number of seconds"
-            ) from None
-        if not 0 <= value < inf:
-            raise ScenarioError(f"latency.file = {path}: line {number} is {value}, not a delay of 0 or more")
-        times.append(value)
-    if not times:
-        raise ScenarioError(f"latency.file = {path}: holds no delay, one number of seconds per line is needed")
-    return times
+_UNIT_NAMES = {
+    None: "seconds",
+    "us": "microseconds",
+    "ms": "milliseconds",
+    "s": "seconds",
+    "min": "minutes",
+    "h": "hours",
+}
+
+
+def _constant(value: float) -> Constant:
+    # Not validated again: a million links may each have a value of their own.
+    return Constant.model_construct(kind="constant", value=value)
+
+
+def _delays(
+    lines: list[int], values: list[float], headings: list[str] | None, measured: _Measured, where: str
+) -> Numbers:
+    """The delays in the last column, in seconds."""
+    bad = impossible(np.array(values))
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ScenarioError(f"{where}: line {lines[first]} is {values[first]}, not a delay of 0 or more")
+    return delays(values, None if headings is None else headings[-1], measured.unit, measured.round_trip, where)

@@ -70,7 +70,7 @@ class Link:
     (0.5, 1.0)
     """
 
-    __slots__ = ("_delays", "_flaws", "_latest", "_lines", "_lost", "_ordered", "transmitter")
+    __slots__ = ("_delays", "_flaws", "_latest", "_lines", "_lost", "_ordered", "_timed", "transmitter")
 
     def __init__(
         self,
@@ -87,14 +87,15 @@ class Link:
         """The lines of a sender that has one for all its links; empty if it has none but the link's own."""
         latency = model.latency
         self._lost: Sampler | None = None
-        if self.transmitter.single and model.loss.independent:
+        self._timed = latency.clock(streams.generator("latency", name).random()) if latency.timed else None
+        if self.transmitter.single and model.loss.independent and self._timed is None:
             self._delays: Iterator[float] = (sampler or delay_sampler(model, streams)).delays(name)
         else:
             self._lost = model.loss.sampler(streams, name)
             self._delays = (
                 one_by_one(streams, "latency", name, latency.draw)
-                if latency.constant is None
-                else repeat(latency.constant)
+                if latency.constant is None and self._timed is None
+                else repeat(latency.constant or 0.0)
             )
         self._flaws = _Flaws(model, streams, name) if model.duplication or model.corruption else None
         self._ordered = model.order == "fifo"
@@ -122,7 +123,7 @@ class Link:
         `departure` is what the transmitter has said of it already: a shared medium has one transmission for all.
         """
         starts, departs, packets, wire_bytes, refused = departure or self.admit(now, size)
-        arrives = departs + next(self._delays)
+        arrives = departs + (next(self._delays) if self._timed is None else self._timed(departs))
         lost = arrives != arrives if self._lost is None else self._lost(packets)
         flaws = None if self._flaws is None else self._flaws.draw(packets)
         if starts == inf:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.network.latency import NO_TIME, AnyLatency
+from simnet.network.globe import kilometres
+from simnet.network.latency import NO_TIME, AnyLatency, Latency
 from simnet.network.loss import NO_LOSS, AnyLoss
 from simnet.network.queueing import AnyQueue, Transmitter
 from simnet.parts.fields import Bandwidth, Finder, Probability, Size, Whole
@@ -171,8 +172,10 @@ class Access(LinkModel):
     """The line of a user to its server, one for each user, over which it reports its row."""
 
     def read(self, find: Finder) -> Self:
-        if self.latency.needs_length:
-            raise ScenarioError("network.access.latency.kind = 'distance': only links between agents have a length")
+        if self.latency.needs_length or self.latency.needs_ends:
+            what = "a length" if self.latency.needs_length else "a place in a matrix"
+            kind = self.latency.word
+            raise ScenarioError(f"network.access.latency.kind = {kind!r}: only links between agents have {what}")
         return super().read(find)
 
 
@@ -247,6 +250,9 @@ def link_models(
     # One record for all that are alike: a large network has a million links.
     common = common.read(find)
     models = {ends: common for a, b in edges.edges for ends in ((a, b), (b, a))}
+    # What the file of the topology says of its links comes before the scenario's exceptions.
+    for ends, given in edges.graph.get("given", {}).items():
+        models[ends] = common.model_copy(update=given)
     for index, override in enumerate(overrides):
         where = f"network.override.{index}"
         changed: dict[int, LinkModel] = {}
@@ -257,17 +263,27 @@ def link_models(
             models[ends] = changed[id(before)]
     for ends, model in models.items():
         if model.latency.needs_length:
-            models[ends] = model.over(_length(edges, ends))
+            models[ends] = model.over(_length(edges, ends, model.latency))
+        elif model.latency.needs_ends:
+            models[ends] = model.model_copy(update={"latency": model.latency.between(*ends)})
     return models
 
 
-def _length(edges: nx.Graph[int], ends: Ends) -> float:
-    here, there = (edges.nodes[end].get("position") for end in ends)
-    if here is None or there is None:
+def _length(edges: nx.Graph[int], ends: Ends, latency: Latency) -> float:
+    """Kilometres where the agents have coordinates, and the unit of their positions elsewhere."""
+    nodes = [edges.nodes[end] for end in ends]
+    if all("coordinates" in node for node in nodes):
+        return kilometres(*(node["coordinates"] for node in nodes))
+    if not all("position" in node for node in nodes):
         raise ScenarioError(
-            "network.link.latency.kind = 'distance': needs a topology with positions, such as geometric"
+            "network.link.latency.kind = 'distance': needs a topology with positions, such as geometric, "
+            "or a file with Latitude and Longitude"
         )
-    return dist(here, there)
+    if latency.needs_kilometres:
+        raise ScenarioError(
+            "network.link.latency.per_unit is missing: only a topology with Latitude and Longitude has kilometres"
+        )
+    return dist(*(node["position"] for node in nodes))
 
 
 def known_agents(agents: Iterable[int], edges: nx.Graph[int], where: str) -> None:

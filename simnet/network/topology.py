@@ -16,7 +16,10 @@ import scipy
 from pydantic import BeforeValidator, Field
 
 from simnet.errors import ScenarioError
-from simnet.parts.fields import Count, FileName, Finder, Number, Positive, Probability
+from simnet.network.globe import Coordinates, placed
+from simnet.network.latency_matrix import read_matrix
+from simnet.network.measured_times import Unit
+from simnet.parts.fields import Count, FileName, Finder, Number, Positive, Probability, Switch
 from simnet.parts.part import OneOf, Part, table
 
 if TYPE_CHECKING:
@@ -223,34 +226,114 @@ class Geometric(_Sized):
         return graph
 
 
-class FromFile(Topology):
-    """An edge list: two agent numbers per line."""
+class _Piecewise(Topology):
+    component: Literal["largest"] | None = Field(
+        None, description="`largest`: of a graph in several parts only the largest; refused if absent"
+    )
+
+    def connected(self, names: list[str], edges: Edges, where: str) -> tuple[nx.Graph[int], list[int]]:
+        """The graph, or its largest part if that is asked for, and who of the file is in it."""
+        agents = len(names)
+        pieces, piece = _components(agents, edges)
+        if pieces == 1:
+            return _graph(agents, edges), list(range(agents))
+        if self.component is None:
+            linked = np.unique(edges)
+            if len(linked) < agents:
+                alone = int(np.setdiff1d(np.arange(agents), linked)[0])
+                called = "" if names[alone] == str(alone) else f" ({names[alone]})"
+                raise ScenarioError(f"{where}: agent {alone}{called} of 0 to {agents - 1} has no neighbour; {_LARGEST}")
+            raise ScenarioError(
+                f"{where}: the graph of agents 0 to {agents - 1} falls into {pieces} parts, "
+                f"every agent must reach every other; {_LARGEST}"
+            )
+        # The first of the largest, if there are several.
+        kept = np.flatnonzero(piece == np.argmax(np.bincount(piece)))
+        inside = edges[np.isin(edges[:, 0], kept)]
+        return _graph(len(kept), np.searchsorted(kept, inside)), kept.tolist()
+
+
+_LARGEST = 'topology.component = "largest" keeps the largest part'
+
+
+class FromFile(_Piecewise):
+    """An edge list, CSV, JSON, GraphML or GML file, as of the Internet Topology Zoo.
+
+    Agents are numbered by their names if these are the numbers 0 to N − 1, otherwise in the order of the file. Latency,
+    bandwidth and loss of an edge are those of its link, but for `network.override`.
+    """
 
     kind: Literal["file"]
-    file: FileName = Field(description="path of the edge list")
+    file: FileName = Field(description="path of the file; .csv, .json, .graphml and .gml say what they are")
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         from simnet.network.graph_files import read_graph  # here: few networks are read from a file
 
         path = find(self.file)
-        agents, edges, positions = read_graph(path)
-        linked = np.unique(edges)
-        if len(linked) < agents:
-            alone = np.flatnonzero(np.append(linked, agents) != np.arange(len(linked) + 1))[0]
-            raise ScenarioError(f"topology.file = {path}: agent {alone} of 0 to {agents - 1} has no neighbour")
-        pieces = _pieces(agents, edges)
-        if pieces > 1:
-            raise ScenarioError(
-                f"topology.file = {path}: the graph of agents 0 to {agents - 1} falls into {pieces} parts, "
-                "every agent must reach every other"
-            )
-        graph = _graph(agents, edges)
-        for agent, position in positions.items():
-            graph.nodes[agent]["position"] = position
+        found = read_graph(path, gaps=self.component is not None)
+        graph, kept = self.connected(found.names, found.edges, f"topology.file = {path}")
+        number = {before: agent for agent, before in enumerate(kept)}
+        for before, position in found.positions.items():
+            if before in number:
+                graph.nodes[number[before]]["position"] = position
+        known = {number[before]: place for before, place in found.coordinates.items() if before in number}
+        _locate(graph, known)
+        _name(graph, [found.names[before] for before in kept])
+        graph.graph["given"] = {
+            (number[a], number[b]): fields for (a, b), fields in found.given.items() if a in number and b in number
+        }
         return graph
 
 
-TOPOLOGIES = table(Random, Ring, Star, Complete, Grid, Regular, SmallWorld, ScaleFree, Geometric, FromFile)
+class FromMatrix(_Piecewise):
+    """The links and latencies of a matrix: row sender, column receiver; an empty cell is no link.
+
+    Where only one direction has an entry it is that of both.
+    """
+
+    kind: Literal["matrix"]
+    file: FileName = Field(description="CSV file, a row and a column per agent; a line of names may come first")
+    unit: Unit | None = Field(None, description="what its numbers count; seconds if absent")
+    round_trip: Switch | None = Field(None, description="`true`: they are there and back, and are halved")
+
+    def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
+        from simnet.network.latency import Constant
+
+        path = find(self.file)
+        names, entries = read_matrix(path, "topology.file", self.unit, self.round_trip)
+        names = names or [str(agent) for agent in range(len(entries))]
+        entries = np.where(np.isnan(entries), entries.T, entries)
+        edges = np.argwhere(np.triu(~np.isnan(entries), 1)).astype(np.int64)
+        graph, kept = self.connected(names, edges, f"topology.file = {path}")
+        _name(graph, [names[before] for before in kept])
+        graph.graph["given"] = {
+            ends: {"latency": Constant.model_construct(kind="constant", value=float(entries[kept[a], kept[b]]))}
+            for edge in graph.edges
+            for ends in (edge, edge[::-1])
+            for a, b in (ends,)
+        }
+        return graph
+
+
+def agent_names(graph: nx.Graph[int]) -> list[str] | None:
+    """What the file of the graph calls the agents; None if only by their numbers."""
+    found = [data.get("name") for _, data in graph.nodes(data=True)]
+    return None if None in found else [str(name) for name in found]
+
+
+def _name(graph: nx.Graph[int], names: list[str]) -> None:
+    if names != [str(agent) for agent in graph]:
+        for agent, name in enumerate(names):
+            graph.nodes[agent]["name"] = name
+
+
+def _locate(graph: nx.Graph[int], known: dict[int, Coordinates]) -> None:
+    for agent, place in placed(known, graph.adj).items():
+        graph.nodes[agent]["coordinates"] = place
+    graph.graph["located"] = len(known)
+
+
+TOPOLOGIES = table(Random, Ring, Star, Complete, Grid, Regular, SmallWorld, ScaleFree, Geometric, FromFile, FromMatrix)
 AnyTopology = Annotated[Topology, OneOf(TOPOLOGIES)]
 
 
@@ -272,18 +355,18 @@ def _edges(pairs: Iterable[tuple[int, int]]) -> Edges:
     return np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
 
 
-def _pieces(agents: int, edges: Edges) -> int:
-    """Into how many parts the graph falls."""
+def _components(agents: int, edges: Edges) -> tuple[int, npt.NDArray[np.int32]]:
+    """Into how many parts the graph falls, and in which each agent is."""
     matrix = scipy.sparse.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(agents, agents))
-    number, _ = scipy.sparse.csgraph.connected_components(matrix, directed=False)
-    return int(number)
+    number, piece = scipy.sparse.csgraph.connected_components(matrix, directed=False)
+    return int(number), piece
 
 
 def _connected(agents: int, draw: Callable[[], Edges], fault: str) -> Edges:
     """The first connected one of `DRAWS` graphs."""
     for _ in range(DRAWS):
         edges = draw()
-        if _pieces(agents, edges) == 1:
+        if _components(agents, edges)[0] == 1:
             return edges
     raise ScenarioError(f"{fault} (none of {DRAWS} drawn graphs is connected)")
 

@@ -65,6 +65,8 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """length of a model"""
     attached: list[str] = []
     """names of the user's own processes that took part: the scenario alone does not repeat such a run"""
+    names: list[str] | None = None
+    """what the file of the topology calls the agents, in their order; absent if only by their numbers"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):

@@ -38,7 +38,7 @@ def pareto(scale, alpha):
 
 
 def empirical(*delays):
-    return Empirical(kind="empirical", file="delays.csv").read(_file("\n".join(map(str, delays))))
+    return Empirical(kind="empirical", file="delays.csv", unit="s").read(_file("\n".join(map(str, delays))))
 
 
 def no_loss():

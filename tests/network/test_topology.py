@@ -223,7 +223,7 @@ def test_a_setting_that_no_graph_has_is_refused_when_the_scenario_is_read(topolo
 
 def test_every_kind_can_be_drawn_with_its_defaults():
     for kind in TOPOLOGIES:
-        if kind != "file":
+        if kind not in ("file", "matrix"):
             check_network(draw(kind, 12), 12)
 
 

@@ -90,7 +90,7 @@ WORLDS: list[tuple[str, dict[str, str], dict[str, str], str]] = [
     ("a broken xz", {"data": 'source = "rows.libsvm.xz"'}, {"rows.libsvm.xz": "not xz"}, "data.source"),
     ("a disconnected graph", {"topology": 'kind = "file"\nfile = "g"'}, {"g": "0 1\n2 3\n"}, "topology.file"),
     ("a graph with a loop", {"topology": 'kind = "file"\nfile = "g"'}, {"g": "0 1\n1 1\n"}, "topology.file"),
-    ("a graph of words", {"topology": 'kind = "file"\nfile = "g"'}, {"g": "anna berta\n"}, "topology.file"),
+    ("a graph of one word", {"topology": 'kind = "file"\nfile = "g"'}, {"g": "anna\n"}, "topology.file"),
     ("a graph with a gap", {"topology": 'kind = "file"\nfile = "g"'}, {"g": "0 1\n1 5\n"}, "topology.file"),
     ("an empty graph", {"topology": 'kind = "file"\nfile = "g"'}, {"g": "# nothing\n"}, "topology.file"),
     ("a missing graph file", {"topology": 'kind = "file"\nfile = "absent"'}, {}, "topology.file"),
