@@ -11,6 +11,8 @@ tells this subscriber nothing of the four. A record is made only if somebody els
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
@@ -25,11 +27,11 @@ Subscriber = Callable[[int, float, Event], None]
 
 COUNTS = (
     *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
-    *("retransmissions", "payload_bytes", "wire_bytes", "duplicates", "corrupted"),
+    *("retransmissions", "payload_bytes", "wire_bytes", "duplicates", "corrupted", "transmissions"),
 )
 """What summary.json and the tables tell of communication, in their order, but for `in_flight`."""
 
-_OTHERS = ("releases", "staleness_sum", "values_used")
+_OTHERS = ("releases", "staleness_sum", "values_used", "missed", "gradients")
 
 
 class _Message(Protocol):
@@ -78,7 +80,8 @@ class Bus:
         payload = len(frame.payload)
         if self._counters is not None:
             transmissions = len(messages) - wire_bytes.count(0)
-            self._counters.sent(frame.sender, carries, len(messages), payload * transmissions, sum(wire_bytes))
+            size = payload * transmissions
+            self._counters.sent(frame.sender, carries, len(messages), transmissions, size, sum(wire_bytes))
         if self._on_sent:
             for number, message, size in zip(range(first, self.events + 1), messages, wire_bytes, strict=True):
                 where = (frame.sender, frame.round, message.peer, message.number)
@@ -109,7 +112,7 @@ class Bus:
         first = self.events + 1
         self.events += len(peers)
         if self._counters is not None:
-            self._counters.used(agent, round, staleness)
+            self._counters.used(agent, round, peers, staleness)
         if self._on_used:
             for number, peer, age in zip(range(first, self.events + 1), peers, staleness, strict=True):
                 self._tell(self._on_used, number, now, ValueUsed(agent, round, peer, age))
@@ -143,17 +146,29 @@ class Counters:
         self._staleness, self._used = self._of["staleness_sum"], self._of["values_used"]
         self.ages: dict[int, Counter[int]] = {}
         """Of each round that somebody is in: how many of the values used were how many rounds old."""
+        self.missed: Counter[int] = Counter()
+        """Of each round that somebody is in: for how many of the values used a newer release had not arrived."""
+        self._released: list[array[int]] = []
 
     def open(self, agents: int) -> None:
         """Start from nothing with so many agents."""
         for counts in self._of.values():
             counts[:] = [0] * agents
+        self._released = [array("l") for _ in range(agents)]
 
     def add(self, agent: int, name: str, amount: int = 1) -> None:
         self._of[name][agent] += amount
 
-    def sent(self, agent: int, carries: str, messages: int, payload_bytes: int, wire_bytes: int) -> None:
-        """An agent sent so many messages of one kind, with so many bytes in all."""
+    def released(self, agent: int, round: int) -> None:
+        """An agent let a model out."""
+        self.add(agent, "releases")
+        self._released[agent].append(round)
+
+    def sent(
+        self, agent: int, carries: str, messages: int, transmissions: int, payload_bytes: int, wire_bytes: int
+    ) -> None:
+        """An agent sent so many messages of one kind in so many transmissions, with so many bytes in all."""
+        self._of["transmissions"][agent] += transmissions
         self._messages[agent] += messages
         self._payload_bytes[agent] += payload_bytes
         self._wire_bytes[agent] += wire_bytes
@@ -166,8 +181,8 @@ class Counters:
         if reason == "corrupted":
             self.add(agent, "corrupted")
 
-    def used(self, agent: int, round: int, staleness: Sequence[int]) -> None:
-        """A round of an agent used values so many rounds old."""
+    def used(self, agent: int, round: int, peers: Sequence[int], staleness: Sequence[int]) -> None:
+        """A round of an agent used values of these neighbours, so many rounds old."""
         total, number = sum(staleness), len(staleness)
         self._used[agent] += number
         ages = self.ages.get(round)
@@ -177,8 +192,16 @@ class Counters:
             ages[0] += number
             return
         self._staleness[agent] += total
-        for age in staleness:
+        for peer, age in zip(peers, staleness, strict=True):
             ages[age] += 1
+            if age and self._newer(peer, round - age, round):
+                self._of["missed"][agent] += 1
+                self.missed[round] += 1
+
+    def _newer(self, agent: int, after: int, until: int) -> bool:
+        """Whether an agent has released a model of a round after one and not after another."""
+        rounds = self._released[agent]
+        return bisect_right(rounds, until) > bisect_right(rounds, after)
 
     def __getitem__(self, name: str) -> Sequence[int]:
         """A count of each agent."""
