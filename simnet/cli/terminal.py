@@ -122,8 +122,8 @@ def compare_table(results: Sequence[Result]) -> Table:
     """One row per method."""
     first = results[0].summary
     table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
-    table.add_column("method", style="bold")
-    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, missed, gradients, time s"
+    table.add_column("method", style="bold", no_wrap=True)
+    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, missed, grads, time s"
     for heading in headings.split(", "):
         table.add_column(heading, justify="right")
     for result in results:
