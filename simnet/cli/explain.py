@@ -125,7 +125,7 @@ def _traffic(built: World) -> Facts:
     facts: Facts = {
         "bytes per message": f"{message:,} ({payload:,} payload)",
         "messages at most": f"{messages:,} ({releases} releases per agent)",
-        "bytes at most": f"{messages * message:,}",
+        "bytes at most": f"{messages * message:,} for values; notices, acknowledgements and repetitions come on top",
         "pacing": scenario.network.pacing.word,
     }
     if scenario.network.link.bandwidth is not None:
