@@ -7,15 +7,18 @@ neighbours each agent has.
 from __future__ import annotations
 
 import networkx as nx
+import numpy as np
 
+from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.row_reports import Reporting
 from simnet.build import World, build, build_links, build_writer
 from simnet.learning.dealing import DealtData
-from simnet.methods.method import AgentSize, Setting
+from simnet.methods.method import Setting
 from simnet.network import frame
 from simnet.privacy.budget import Facts, span
 from simnet.scenario import Scenario
 from simnet.sim.faults import happenings
+from simnet.simulate import peers_of
 from simnet.streams import Streams
 
 
@@ -43,7 +46,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
         "local problem": scenario.algorithm.problem_facts(sizes, built.calibration.regulariser) | _graph(learning),
         **_privacy(built),
         **_theory(built),
-        "traffic": _traffic(scenario, sizes, learning.features) | _reports(built.reporting),
+        "traffic": _traffic(built) | _reports(built.reporting),
     }
 
 
@@ -98,22 +101,35 @@ def _reports(reporting: Reporting | None) -> Facts:
     }
 
 
-def _traffic(scenario: Scenario, sizes: list[AgentSize], features: int) -> Facts:
-    import numpy as np
+def _first_message(built: World) -> tuple[int, int, float]:
+    """Payload bytes, bytes on the wire and seconds on the line of a first value, by the code that sends it."""
+    sender = max(built.graph, key=lambda agent: built.graph.degree[agent])
+    peer, writer = peers_of(built)[sender], build_writer(built.scenario, sender)
+    neighbours, model = sorted(built.graph[sender]), np.zeros(built.learning.features)
+    letters = peer.letters(model, neighbours)
+    if letters is not None:
+        payload = writer.letter(neighbours[0], letters[neighbours[0]])
+    else:
+        known = Neighbourhood(neighbours, peer.initial(), aligned=True).known
+        payload, _ = writer.model(model, lambda decoded: peer.accompany(1, decoded, known))
+    size = frame.HEADER_BYTES + len(payload)
+    passage = build_links(built.scenario, built.graph)[sender][neighbours[0]].send(0.0, size)
+    return len(payload), passage.wire_bytes or size, passage.departs
 
-    payload = len(build_writer(scenario, 0).letter(0, (np.zeros(features),)))
-    message = len(frame.encode(frame.Kind.VALUE, sender=0, round=1, payload=b"\0" * payload))
+
+def _traffic(built: World) -> Facts:
+    scenario = built.scenario
+    payload, message, seconds = _first_message(built)
     releases = scenario.algorithm.most_releases(scenario.rounds)
-    messages = releases * sum(size.degree for size in sizes)
-    bandwidth = scenario.network.link.bandwidth
+    messages = releases * sum(size.degree for size in built.sizes)
     facts: Facts = {
         "bytes per message": f"{message:,} ({payload:,} payload)",
         "messages at most": f"{messages:,} ({releases} releases per agent)",
-        "bytes at most": f"{messages * message:,}",
+        "bytes at most": f"{messages * message:,} for values; notices, acknowledgements and repetitions come on top",
         "pacing": scenario.network.pacing.word,
     }
-    if bandwidth is not None:
-        facts["time to send one"] = f"{8e3 * message / bandwidth:.3g} ms"
+    if scenario.network.link.bandwidth is not None:
+        facts["time to send one"] = f"{1e3 * seconds:.3g} ms"
     return facts | _air(scenario, message)
 
 

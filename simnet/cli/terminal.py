@@ -94,16 +94,23 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("dual drift", number(accuracy["dual_drift"]), "0 on a perfect network"),
         ("ε claimed", number(privacy["claimed_epsilon"]), "what the paper's theorem says of this noise"),
         ("ε proven", number(privacy["proven_epsilon"]), f"at δ = {privacy['delta']:g}: {privacy['basis']}"),
-        ("broadcasts", number(traffic["broadcasts"]), f"{traffic['skips']:,} skipped"),
+        ("broadcasts", number(traffic["broadcasts"]), _skipped(summary)),
         ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
         ("on the wire", f"{traffic['wire_bytes'] / 1e6:.3f} MB", f"{traffic['payload_bytes']:,} payload bytes"),
         ("staleness", f"{stale['mean']:.3f}", f"rounds; {stale['fresh_share']:.1%} fresh, at most {stale['max']}"),
+        ("missed", f"{stale['missed_share']:.1%}", "of the values used: a newer release had not arrived"),
+        ("gradients", number(summary["work"]["gradients"]), "evaluated by all agents"),
         ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
         ("digest", summary["digest"][:12], "of these events" if live else "same scenario and seed, same digest"),
     ]
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _skipped(summary: dict[str, Any]) -> str:
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in summary["skips_by_reason"].items() if count)
+    return f"{summary['communication']['skips']:,} skipped" + (f" ({reasons})" if reasons else "")
 
 
 def _fates(traffic: dict[str, int]) -> str:
@@ -115,8 +122,8 @@ def compare_table(results: Sequence[Result]) -> Table:
     """One row per method."""
     first = results[0].summary
     table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
-    table.add_column("method", style="bold")
-    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, time s"
+    table.add_column("method", style="bold", no_wrap=True)
+    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, missed, grads, time s"
     for heading in headings.split(", "):
         table.add_column(heading, justify="right")
     for result in results:
@@ -133,6 +140,8 @@ def compare_table(results: Sequence[Result]) -> Table:
             number(traffic["messages"]),
             f"{traffic['wire_bytes'] / 1e6:.2f}",
             f"{summary['staleness']['mean']:.2f}",
+            f"{summary['staleness']['missed_share']:.1%}",
+            number(summary["work"]["gradients"]),
             f"{summary['time']['simulated']:.2f}",
         )
     return table
@@ -149,8 +158,9 @@ def live_table(simulated: Result, live: Result) -> Table:
     table.add_row("rounds finished", *(f"{value:g}" for value in finished), f"{finished[1] / finished[0]:.3f}")
     rows = [
         *((name, "communication", name, 1.0) for name in ("broadcasts", "skips", "messages", "delivered", "lost")),
-        ("bytes on the wire", "communication", "wire_bytes", 1.0),
+        ("frame bytes", "communication", "wire_bytes", 1.0),
         ("staleness, rounds", "staleness", "mean", 1.0),
+        ("missed share", "staleness", "missed_share", 1.0),
         ("test error", "accuracy", "test_error", 1.0),
         ("train loss", "accuracy", "train_loss", 1.0),
         ("ms per round", "time", "simulated", 1e3 / told["rounds"]),

@@ -11,12 +11,12 @@ tells this subscriber nothing of the four. A record is made only if somebody els
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
 from simnet.network.frame import Frame
 from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
+from simnet.record.used_values import UsedValues
 
 Carries = Literal["value", "notice", "ack", "request", "reply"]
 """What a frame is for."""
@@ -27,11 +27,11 @@ Subscriber = Callable[[int, float, Event], None]
 
 COUNTS = (
     *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
-    *("retransmissions", "payload_bytes", "wire_bytes", "offered_bytes", "duplicates", "corrupted"),
+    *("retransmissions", "payload_bytes", "wire_bytes", "offered_bytes", "duplicates", "corrupted", "transmissions"),
 )
 """What summary.json and the tables tell of communication, in their order, but for `in_flight`."""
 
-_OTHERS = ("releases", "staleness_sum", "values_used")
+_OTHERS = ("releases", "staleness_sum", "values_used", "missed", "gradients")
 
 
 class _Message(Protocol):
@@ -89,7 +89,7 @@ class Bus:
         if self._counters is not None:
             payloads = payload * (len(messages) - offered_bytes.count(0))
             sums = (payloads, sum(wire_bytes), sum(offered_bytes))
-            self._counters.sent(frame.sender, carries, len(messages), *sums)
+            self._counters.sent(frame.sender, carries, len(messages), len(messages) - wire_bytes.count(0), *sums)
         if self._on_sent:
             sizes = zip(messages, wire_bytes, offered_bytes, strict=True)
             for number, (message, wire, offered) in enumerate(sizes, first):
@@ -122,7 +122,8 @@ class Bus:
         first = self.events + 1
         self.events += len(peers)
         if self._counters is not None:
-            self._counters.used(agent, round, staleness)
+            t = self._t if now == self._now else self._time(now)
+            self._counters.used(t, agent, round, peers, staleness)
         if self._on_used:
             for number, peer, age in zip(range(first, self.events + 1), peers, staleness, strict=True):
                 self._tell(self._on_used, number, now, ValueUsed(agent, round, peer, age))
@@ -155,21 +156,35 @@ class Counters:
         self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
         self._offered_bytes = self._of["offered_bytes"]
         self._staleness, self._used = self._of["staleness_sum"], self._of["values_used"]
-        self.ages: dict[int, Counter[int]] = {}
-        """Of each round that somebody is in: how many of the values used were how many rounds old."""
+        self._transmissions = self._of["transmissions"]
+        self.values = UsedValues()
 
     def open(self, agents: int) -> None:
         """Start from nothing with so many agents."""
         for counts in self._of.values():
             counts[:] = [0] * agents
+        self.values.open(agents)
 
     def add(self, agent: int, name: str, amount: int = 1) -> None:
         self._of[name][agent] += amount
 
+    def released(self, t: float, agent: int, round: int) -> None:
+        """An agent let a model out."""
+        self.add(agent, "releases")
+        self.values.released(t, agent, round)
+
     def sent(
-        self, agent: int, carries: str, messages: int, payload_bytes: int, wire_bytes: int, offered_bytes: int
+        self,
+        agent: int,
+        carries: str,
+        messages: int,
+        transmissions: int,
+        payload_bytes: int,
+        wire_bytes: int,
+        offered_bytes: int,
     ) -> None:
-        """An agent sent so many messages of one kind, with so many bytes in all."""
+        """An agent sent so many messages of one kind in so many transmissions, with so many bytes in all."""
+        self._transmissions[agent] += transmissions
         self._messages[agent] += messages
         self._payload_bytes[agent] += payload_bytes
         self._wire_bytes[agent] += wire_bytes
@@ -183,19 +198,12 @@ class Counters:
         if reason == "corrupted":
             self.add(agent, "corrupted")
 
-    def used(self, agent: int, round: int, staleness: Sequence[int]) -> None:
-        """A round of an agent used values so many rounds old."""
-        total, number = sum(staleness), len(staleness)
-        self._used[agent] += number
-        ages = self.ages.get(round)
-        if ages is None:
-            ages = self.ages[round] = Counter()
-        if not total:
-            ages[0] += number
-            return
-        self._staleness[agent] += total
-        for age in staleness:
-            ages[age] += 1
+    def used(self, t: float, agent: int, round: int, peers: Sequence[int], staleness: Sequence[int]) -> None:
+        """A round of an agent used a value of each of these neighbours, so many rounds old."""
+        self._used[agent] += len(peers)
+        self._staleness[agent] += sum(staleness)
+        if missed := self.values.used(t, round, peers, staleness):
+            self.add(agent, "missed", missed)
 
     def __getitem__(self, name: str) -> Sequence[int]:
         """A count of each agent."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from pydantic import Field
@@ -27,7 +27,11 @@ class Prices(Section):
     """Prices of what an agent does."""
 
     per_byte: NonNegative = Field(0.0, description="for a byte on the wire")
-    per_message: NonNegative = Field(0.0, description="for a message, acknowledgements and repetitions included")
+    per_message: NonNegative = Field(
+        0.0,
+        description="for a transmission, acknowledgements and repetitions included; on a shared medium one reaches all",
+    )
+    per_reception: NonNegative = Field(0.0, description="for a message that a receiver has taken in")
     per_second: NonNegative = Field(0.0, description="for a second of local work")
 
 
@@ -79,10 +83,13 @@ class Cost(Section):
     energy: Energy | None = Field(None, description="prices in joules")
     money: Money | None = Field(None, description="prices in a currency")
 
-    def totals(self, wire_bytes: int, messages: int, seconds: float) -> dict[str, float]:
+    def totals(self, wire_bytes: int, transmissions: int, seconds: float, receptions: int = 0) -> dict[str, float]:
         """What all agents together have to pay, by each list of prices that is set."""
         return {
-            name: prices.per_byte * wire_bytes + prices.per_message * messages + prices.per_second * seconds
+            name: prices.per_byte * wire_bytes
+            + prices.per_message * transmissions
+            + prices.per_reception * receptions
+            + prices.per_second * seconds
             for name, prices in (("energy", self.energy), ("money", self.money))
             if prices
         }
@@ -94,10 +101,12 @@ _COUNTED: dict[type[events.Event], str] = {
     events.MessageDuplicated: "duplicates",
     events.BroadcastSent: "broadcasts",
     events.BroadcastSkipped: "skips",
-    events.ReleaseMade: "releases",
 }
 """What is counted one by one, and under which name."""
 _ACCURACY = tuple(field.name for field in msgspec.structs.fields(events.EvaluationDone) if field.type is float)
+_REASONS: tuple[str, ...] = next(
+    get_args(field.type) for field in msgspec.structs.fields(events.BroadcastSkipped) if field.name == "reason"
+)
 _GATHERED = ("messages", "delivered", "lost", "payload_bytes", "wire_bytes")
 
 
@@ -142,7 +151,7 @@ class Metrics:
         self._degrees: Counter[int] = Counter()
         self.counters = Counters()
         self._add = self.counters.add
-        self._staleness: Counter[int] = Counter()
+        self._skips: dict[str, int] = dict.fromkeys(_REASONS, 0)
         self._accuracy: events.EvaluationDone | None = None
         self._privacy = PrivacyMeter(0.5, 0)
         self._began: dict[int, float] = {}
@@ -167,12 +176,16 @@ class Metrics:
 
     def _sent(self, event: events.MessageSent) -> None:
         sizes = (event.payload_bytes, event.wire_bytes, events.offered(event))
-        self.counters.sent(event.agent, event.carries, 1, *sizes)
+        self.counters.sent(event.agent, event.carries, 1, 1 if event.wire_bytes else 0, *sizes)
+
+    def _released(self, event: events.ReleaseMade) -> None:
+        self.counters.released(self._now, event.agent, event.round)
 
     def _gathered(self, event: events.ReportsGathered) -> None:
         for name in _GATHERED:
             self._add(event.agent, name, getattr(event, name))
         self._add(event.agent, "offered_bytes", events.offered(event))
+        self._add(event.agent, "transmissions", event.messages)
 
     def _counted(self, event: Any) -> None:
         """Count for the agent that did it; what became of a message counts for its sender."""
@@ -180,19 +193,23 @@ class Metrics:
         self._add(sender, _COUNTED[type(event)])
         if type(event) is events.MessageLost and event.reason == "corrupted":
             self._add(sender, "corrupted")
+        if type(event) is events.BroadcastSkipped:
+            self._skips[event.reason] += 1
         if type(event) is events.MessageRetransmitted:
+            self._add(sender, "transmissions")
             self._add(sender, "wire_bytes", event.wire_bytes)
             self._add(sender, "offered_bytes", events.offered(event))
 
     def _worked(self, event: events.RoundStarted | events.SolveFinished) -> None:
         """Seconds of local work, from the start of a round to the end of its solve."""
-        if type(event) is events.RoundStarted:
+        if isinstance(event, events.RoundStarted):
             self._began[event.agent] = self._now
         else:
             self._work += self._now - self._began[event.agent]
+            self._add(event.agent, "gradients", event.gradients)
 
     def _used(self, event: events.ValueUsed) -> None:
-        self.counters.used(event.agent, event.round, (event.staleness,))
+        self.counters.used(self._now, event.agent, event.round, (event.peer,), (event.staleness,))
 
     def _aired(self, event: events.AirUsed) -> None:
         self._air.add(event)
@@ -204,15 +221,14 @@ class Metrics:
         self._accuracy = event
         if event.at_end and self.rounds and self.rounds[-1]["round"] == event.round:
             return  # the models stand as that round left them
-        ages = self.counters.ages.pop(event.round, Counter())
-        self._staleness.update(ages)
-        stale = _staleness(ages)
+        stale = self.counters.values.close(event.round)
         privacy = self._privacy.network()
         self.rounds.append(
             {"round": event.round, "t": self._now}
             | {name: getattr(event, name) for name in _ACCURACY}
             | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
             | self.counters.communication()
+            | {"missed_share": stale.pop("missed_share"), "gradients": sum(self.counters["gradients"])}
             | {f"staleness_{name}": value for name, value in stale.items()}
         )
 
@@ -222,7 +238,7 @@ class Metrics:
     @property
     def staleness(self) -> Counter[int]:
         """How many of the values used were how many rounds old."""
-        return sum(self.counters.ages.values(), start=self._staleness)
+        return self.counters.values.so_far
 
     @property
     def agents(self) -> list[Row]:
@@ -237,6 +253,8 @@ class Metrics:
             used = self.counters["values_used"][agent]
             privacy = self._privacy.agent(agent)
             row["staleness_mean"] = self.counters["staleness_sum"][agent] / used if used else 0.0
+            row["missed_share"] = self.counters["missed"][agent] / used if used else 0.0
+            row["gradients"] = self.counters["gradients"][agent]
             if any(self._air.sent):
                 row["airtime"] = self._air.sent[agent]
             row["rounds"] = finished[agent] if finished else None
@@ -248,9 +266,9 @@ class Metrics:
 
     def _cost(self, scenario: dict[str, Any]) -> Row:
         """Totals by the scenario's prices, where it has any."""
-        messages = sum(self.counters["messages"]) + sum(self.counters["retransmissions"])
         prices = Cost.model_validate(scenario.get("cost", {}))
-        totals = prices.totals(sum(self.counters["wire_bytes"]), messages, self._work)
+        spent, received = self.counters, sum(self.counters["delivered"])
+        totals = prices.totals(sum(spent["wire_bytes"]), sum(spent["transmissions"]), self._work, received)
         joules = prices.energy.joules(self._air, self._now, self._work) if prices.energy else {}
         if joules:
             totals["energy"] += sum(joules.values())
@@ -282,23 +300,11 @@ class Metrics:
                 "releases_max": max(self.counters["releases"]),
             },
             "communication": self.counters.communication(),
-            "staleness": _staleness(self.staleness),
+            "skips_by_reason": dict(self._skips),
+            "staleness": self.counters.values.summary(),
+            "work": {"gradients": sum(self.counters["gradients"]), "work_seconds": self._work},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
         } | self._cost(scenario)
-
-
-def _staleness(counts: Counter[int]) -> Row:
-    """Mean, 95th percentile, maximum and share of fresh values of a histogram."""
-    total = counts.total()
-    if total == 0:
-        return {"mean": 0.0, "p95": 0.0, "max": 0, "fresh_share": 1.0}
-    below, p95 = 0, 0
-    for value in sorted(counts):
-        below, p95 = below + counts[value], value
-        if below >= 0.95 * total:
-            break
-    mean = sum(value * count for value, count in counts.items()) / total
-    return {"mean": mean, "p95": float(p95), "max": max(counts), "fresh_share": counts[0] / total}
 
 
 _HANDLERS: dict[type[events.Event], Any] = {
@@ -306,6 +312,7 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.ReportsGathered: Metrics._gathered,
     events.MessageSent: Metrics._sent,
     **dict.fromkeys(_COUNTED, Metrics._counted),
+    events.ReleaseMade: Metrics._released,
     events.RoundStarted: Metrics._worked,
     events.SolveFinished: Metrics._worked,
     events.AirUsed: Metrics._aired,

@@ -24,7 +24,8 @@ RUNS = {
 ROUNDS = {"key": pl.String, "round": pl.Int64}
 
 _TEXT = ("error", "scenario", "digest", "algorithm", "basis", "resolved", "code", "key")
-_SECTIONS = ("accuracy", "privacy", "communication", "time")
+_SECTIONS = ("accuracy", "privacy", "communication", "work", "time")
+_PREFIXED = ("staleness", "skips_by_reason", "airtime", "joules", "cost")
 
 
 def run_row(record: Row) -> Row:
@@ -33,10 +34,12 @@ def run_row(record: Row) -> Row:
     for name, value in (record["summary"] or {}).items():
         if name in _SECTIONS:
             row |= value
-        elif name in ("staleness", "cost"):
+        elif name in _PREFIXED:
             row |= {f"{name}_{each}": amount for each, amount in value.items()}
         elif name == "last_rounds":
             row["last_round_min"] = min(value, default=0)
+        elif name == "skips_by_reason":
+            row |= {f"skips_{reason}": count for reason, count in value.items()}
         else:
             row[name] = value
     resolved = json.dumps(record["scenario"], sort_keys=True, ensure_ascii=False)

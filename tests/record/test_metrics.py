@@ -6,8 +6,8 @@ import pytest
 
 from simnet import Scenario, run
 from simnet.privacy.ledger import Charge, account
-from simnet.record.events import PrivacySpent
-from simnet.record.metrics import Cost, PrivacyMeter
+from simnet.record.events import PrivacySpent, ReleaseMade, SolveFinished, ValueUsed
+from simnet.record.metrics import Cost, Metrics, PrivacyMeter
 
 GRADIENT = {"rows": 300.0, "gradient_bound": 1.0, "sigma": 0.02}
 
@@ -46,8 +46,61 @@ def test_every_row_of_a_star_has_the_epsilon_that_was_asked_for(hub):
 
 def test_a_run_pays_for_bytes_messages_and_seconds_by_every_list_of_prices():
     cost = Cost.model_validate({"energy": {"per_byte": 0.5, "per_second": 2}, "money": {"per_message": 3}})
-    assert cost.totals(wire_bytes=10, messages=4, seconds=1.5) == {"energy": 8.0, "money": 12.0}
+    assert cost.totals(wire_bytes=10, transmissions=4, seconds=1.5) == {"energy": 8.0, "money": 12.0}
 
 
 def test_without_prices_there_is_no_cost():
     assert Cost().totals(10, 4, 1.5) == {}
+
+
+def network(**changes):
+    return {
+        "rounds": 12,
+        "data": {"source": "synthetic", "rows": 320, "train": 300, "features": 3},
+        "topology": {"kind": "ring", "agents": 5},
+        "algorithm": {"name": "admm"},
+    } | changes
+
+
+LOSSY = network(network={"link": {"loss": {"kind": "bernoulli", "p": 0.3}}})
+CHURN = network(
+    network={"pacing": {"kind": "deadline", "period": 0.1}, "link": {"loss": {"kind": "bernoulli", "p": 0.1}}},
+    fault=[{"kind": "churn", "up": 0.5, "down": 0.3}],
+)
+
+
+@pytest.mark.parametrize("settings", [LOSSY, CHURN], ids=["lossy", "churn"])
+def test_a_value_is_missed_if_its_agent_had_released_a_newer_one(settings):
+    result = run(Scenario.of(settings))
+    told = [event for _, _, event in result.events]
+    used = missed = 0
+    for place, event in enumerate(told):
+        if isinstance(event, ValueUsed):
+            used += 1
+            newer = range(event.round - event.staleness + 1, event.round + 1)
+            before = told[:place]
+            missed += any(isinstance(e, ReleaseMade) and e.agent == event.peer and e.round in newer for e in before)
+    assert missed > 0
+    assert result.summary["staleness"]["missed_share"] == missed / used
+    replayed = Metrics()
+    for seq, t, event in result.events:
+        replayed(seq, t, event)
+    assert replayed.summary(result.digest, None)["staleness"] == result.summary["staleness"]
+    assert (replayed.rounds, replayed.agents) == (result.rounds, result.agents)
+
+
+def test_on_a_perfect_network_an_old_value_was_kept_through_a_skip_and_none_is_missed():
+    result = run(Scenario.of(network(algorithm={"name": "ipp-admm"}, rounds=30, privacy={"epsilon": 50.0})))
+    summary = result.summary
+    assert summary["staleness"]["max"] > 0
+    assert summary["staleness"]["missed_share"] == 0
+    assert sum(summary["skips_by_reason"].values()) == summary["communication"]["skips"] > 0
+    solved = [event.gradients for _, _, event in result.events if isinstance(event, SolveFinished)]
+    assert summary["work"]["gradients"] == sum(solved) == result.rounds[-1]["gradients"]
+
+
+def test_on_a_shared_medium_a_transmission_is_paid_once_and_each_reception_by_itself():
+    cost = {"energy": {"per_message": 1}, "money": {"per_reception": 1}}
+    summary = run(Scenario.of(network(network={"medium": "shared"}, cost=cost))).summary
+    assert summary["communication"]["transmissions"] == summary["cost"]["energy"] == 60
+    assert summary["communication"]["delivered"] == summary["cost"]["money"] == 120
