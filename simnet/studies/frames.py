@@ -25,7 +25,7 @@ ROUNDS = {"key": pl.String, "round": pl.Int64}
 
 _TEXT = ("error", "scenario", "digest", "algorithm", "basis", "resolved", "code", "key")
 _SECTIONS = ("accuracy", "privacy", "communication", "work", "time")
-_PREFIXED = ("staleness", "skips_by_reason", "airtime", "joules", "cost")
+_PREFIXED = ("staleness", "airtime", "joules", "cost")
 
 
 def run_row(record: Row) -> Row:
