@@ -98,6 +98,24 @@ def _reports(reporting: Reporting | None) -> Facts:
     }
 
 
+def delay_cautions(scenario: Scenario) -> list[str]:
+    """What to know about duals whose news is always old: a sentence where the median delay exceeds the period."""
+    import numpy as np
+
+    network, duals = scenario.network, getattr(scenario.algorithm, "duals", None)
+    period, latency = getattr(network.pacing, "period", None), network.link.latency
+    if period is None or duals not in ("node", "healing") or latency.kind == "distance":
+        return []
+    draws = latency.read(scenario.find).draw(Streams(scenario.seed).generator("latency", "median"), 999)
+    median = float(np.median(draws))
+    if median <= period:
+        return []
+    return [
+        f"the median delay of {median:g} s exceeds the period of {period:g} s: {duals} duals may diverge; "
+        'a longer period, a smaller eta or duals = "edge" would do'
+    ]
+
+
 def _traffic(scenario: Scenario, sizes: list[AgentSize], features: int) -> Facts:
     import numpy as np
 
@@ -112,6 +130,8 @@ def _traffic(scenario: Scenario, sizes: list[AgentSize], features: int) -> Facts
         "bytes at most": f"{messages * message:,}",
         "pacing": scenario.network.pacing.word,
     }
+    if cautions := delay_cautions(scenario):
+        facts["caution"] = "; ".join(cautions)
     if bandwidth is not None:
         facts["time to send one"] = f"{8e3 * message / bandwidth:.3g} ms"
     return facts
