@@ -104,7 +104,7 @@ def delay_cautions(scenario: Scenario) -> list[str]:
 
     network, duals = scenario.network, getattr(scenario.algorithm, "duals", None)
     period, latency = getattr(network.pacing, "period", None), network.link.latency
-    if period is None or duals not in ("node", "healing") or latency.kind == "distance":
+    if period is None or duals not in ("node", "healing") or latency.word == "distance":
         return []
     draws = latency.read(scenario.find).draw(Streams(scenario.seed).generator("latency", "median"), 999)
     median = float(np.median(draws))
