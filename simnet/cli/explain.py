@@ -101,6 +101,22 @@ def _reports(reporting: Reporting | None) -> Facts:
     }
 
 
+def delay_cautions(scenario: Scenario) -> list[str]:
+    """What to know about duals whose news is always old: a sentence where the median delay exceeds the period."""
+    network, duals = scenario.network, getattr(scenario.algorithm, "duals", None)
+    period, latency = getattr(network.pacing, "period", None), network.link.latency
+    if period is None or duals not in ("node", "healing") or latency.needs_length or latency.timed:
+        return []
+    draws = latency.read(scenario.find).draw(Streams(scenario.seed).generator("latency", "median"), 999)
+    median = float(np.median(draws))
+    if median <= period:
+        return []
+    return [
+        f"the median delay of {median:g} s exceeds the period of {period:g} s: {duals} duals may diverge; "
+        'a longer period, a smaller eta or duals = "edge" would do'
+    ]
+
+
 def _first_message(built: World) -> tuple[int, int, float]:
     """Payload bytes, bytes on the wire and seconds on the line of a first value, by the code that sends it."""
     sender = max(built.graph, key=lambda agent: built.graph.degree[agent])
@@ -128,15 +144,17 @@ def _traffic(built: World) -> Facts:
         "bytes at most": f"{messages * message:,} for values; notices, acknowledgements and repetitions come on top",
         "pacing": scenario.network.pacing.word,
     }
+    if cautions := delay_cautions(scenario):
+        facts["caution"] = "; ".join(cautions)
     if scenario.network.link.bandwidth is not None:
         facts["time to send one"] = f"{1e3 * seconds:.3g} ms"
-    return facts | _air(scenario, message)
+    return facts | _air(scenario, frame.HEADER_BYTES + payload)
 
 
-def _air(scenario: Scenario, message: int) -> Facts:
+def _air(scenario: Scenario, size: int) -> Facts:
     """How long a message is on the air, by the code that sends it, where agents share a channel."""
     channel = scenario.network.channel
     if channel is None:
         return {}
-    frames = channel.frames(message, scenario.network.link.overhead)
+    frames = channel.frames(size, scenario.network.link.overhead)
     return {"channel": channel.word, "time on air": f"{1e3 * sum(map(channel.seconds, frames)):.4g} ms"}
