@@ -66,7 +66,7 @@ def line(setting: Line, arrivals: list[int]) -> dict[str, Any]:
 
 
 def cell(reference: dict[str, Any]) -> dict[str, Any]:
-    """One round of a radio cell. simnet's time ends with the last arrival: where nothing arrives there is none."""
+    """One round of a radio cell. The time ends with the last arrival: where nothing arrives there is none."""
     play = ours("benchmarks.validate_air", "play_round")
     if play is None or not reference["delivered"]:
         return {"ns3": reference}
