@@ -105,14 +105,20 @@ class Bus:
             event = MessageDelivered(message.peer, frame.round, frame.sender, message.number)
             self._tell(self._on_delivered, self.events, now, event)
 
-    def lost(self, now: float, message: _Message, reason: Literal["corrupted", "given-up"] | None = None) -> None:
+    def lost(
+        self,
+        now: float,
+        message: _Message,
+        reason: Literal["corrupted", "given-up", "sender-down"] | None = None,
+        unsent: int = 0,
+    ) -> None:
         """Publish a `MessageLost`."""
         self.events += 1
         frame = message.frame
         if self._counters is not None:
-            self._counters.lost(frame.sender, reason)
+            self._counters.lost(frame.sender, reason, unsent)
         if self._on_lost:
-            event = MessageLost(frame.sender, frame.round, message.peer, message.number, reason)
+            event = MessageLost(frame.sender, frame.round, message.peer, message.number, reason, unsent)
             self._tell(self._on_lost, self.events, now, event)
 
     def used(self, now: float, agent: int, round: int, peers: Sequence[int], staleness: Sequence[int]) -> None:
@@ -175,9 +181,10 @@ class Counters:
         if carries == "notice":
             self.add(agent, "notices", messages)
 
-    def lost(self, agent: int, reason: str | None) -> None:
-        """A message of an agent was lost."""
+    def lost(self, agent: int, reason: str | None, unsent: int) -> None:
+        """A message of an agent was lost, of which so many bytes never left."""
         self._lost[agent] += 1
+        self._wire_bytes[agent] -= unsent
         if reason == "corrupted":
             self.add(agent, "corrupted")
 

@@ -188,8 +188,11 @@ class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} was lost"
 
-    reason: Literal["corrupted", "given-up"] | None = None
-    """it arrived with a wrong checksum; a reliable transport tried often enough; absent: it did not arrive"""
+    reason: Literal["corrupted", "given-up", "sender-down"] | None = None
+    """it arrived with a wrong checksum; a reliable transport tried often enough; its sender went down before its last
+    bit had left; absent: it did not arrive"""
+    unsent_bytes: int = 0
+    """what `message.sent` counts in `wire_bytes` and never left, because its sender went down"""
 
 
 class MessageDuplicated(OfMessage, frozen=True, forbid_unknown_fields=True):
