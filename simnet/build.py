@@ -161,6 +161,7 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
     """The engine with its links and its transport, still without agents."""
     shared = scenario.network.medium == "shared"
     built = VirtualEngine(build_links(scenario, edges), bus, scoreboard, len(edges), shared_medium=shared)
+    built.fragile = bool(scenario.fault)
     built.down_lines = build_down_lines(scenario, len(edges))
     built.transport = scenario.network.transport.made(built)
     if scenario.network.channel is not None:

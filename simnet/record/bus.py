@@ -20,7 +20,7 @@ from simnet.record.used_values import UsedValues
 
 Carries = Literal["value", "notice", "ack", "request", "reply"]
 """What a frame is for."""
-Reason = Literal["corrupted", "given-up", "collision", "retries", "crashed"]
+Reason = Literal["corrupted", "given-up", "collision", "retries", "sender-down"]
 """Why a message was lost, where it was not its link."""
 Subscriber = Callable[[int, float, Event], None]
 """Called with an event's number, its time to the nanosecond, and its record."""
@@ -107,14 +107,14 @@ class Bus:
             event = MessageDelivered(message.peer, frame.round, frame.sender, message.number)
             self._tell(self._on_delivered, self.events, now, event)
 
-    def lost(self, now: float, message: _Message, reason: Reason | None = None) -> None:
+    def lost(self, now: float, message: _Message, reason: Reason | None = None, unsent: int = 0) -> None:
         """Publish a `MessageLost`."""
         self.events += 1
         frame = message.frame
         if self._counters is not None:
-            self._counters.lost(frame.sender, reason)
+            self._counters.lost(frame.sender, reason, unsent)
         if self._on_lost:
-            event = MessageLost(frame.sender, frame.round, message.peer, message.number, reason)
+            event = MessageLost(frame.sender, frame.round, message.peer, message.number, reason, unsent)
             self._tell(self._on_lost, self.events, now, event)
 
     def used(self, now: float, agent: int, round: int, peers: Sequence[int], staleness: Sequence[int]) -> None:
@@ -192,9 +192,10 @@ class Counters:
         if carries == "notice":
             self.add(agent, "notices", messages)
 
-    def lost(self, agent: int, reason: str | None) -> None:
-        """A message of an agent was lost."""
+    def lost(self, agent: int, reason: str | None, unsent: int) -> None:
+        """A message of an agent was lost, of which so many bytes never left."""
         self._lost[agent] += 1
+        self._wire_bytes[agent] -= unsent
         if reason == "corrupted":
             self.add(agent, "corrupted")
 

@@ -192,10 +192,12 @@ class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "message {message} from agent {agent} to agent {peer} was lost"
 
-    reason: Literal["corrupted", "given-up", "collision", "retries", "crashed"] | None = None
+    reason: Literal["corrupted", "given-up", "collision", "retries", "sender-down"] | None = None
     """it arrived with a wrong checksum; a reliable transport tried often enough; on a shared channel, another
-    transmission was in the way, no acknowledgement came, or its sender crashed before it was sent; absent: it did not
-    arrive"""
+    transmission was in the way, or no acknowledgement came; its sender went down before its last bit had left; absent:
+    it did not arrive"""
+    unsent_bytes: int = 0
+    """what `message.sent` counts in `wire_bytes` and never left, because its sender went down"""
 
 
 class MessageDuplicated(OfMessage, frozen=True, forbid_unknown_fields=True):

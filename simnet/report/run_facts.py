@@ -117,6 +117,8 @@ class LinkCounts:
                 row[name] += 1
             if isinstance(event, (events.MessageSent, events.MessageRetransmitted)):
                 row["wire_bytes"] += event.wire_bytes
+            elif isinstance(event, events.MessageLost):
+                row["wire_bytes"] -= event.unsent_bytes
         elif isinstance(event, events.RunStarted):
             self._rows = {
                 (a, b): {"a": a, "b": b} | dict.fromkeys((*_COUNTED.values(), "wire_bytes"), 0) for a, b in event.edges

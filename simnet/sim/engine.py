@@ -24,7 +24,7 @@ Chance      is drawn from named streams by links, agents and faults. The engine 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from math import inf
+from math import ceil, inf
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -77,6 +77,9 @@ class VirtualEngine:
         """The line of each agent over which everything comes in; empty if that takes no time."""
         self.cut: dict[tuple[int, int], int] = {}
         """Directions, as sender and receiver, that carry nothing now, with the number of faults that cut them."""
+        self.fragile = False
+        """Something may break: what is on its way is remembered by its sender."""
+        self._outbox: dict[int, list[tuple[Message, Passage, int, list[Message]]]] = {}
         self.in_flight = 0
         self.meeting = Meeting(
             self.signal, agents, lambda: not self.in_flight, lambda agent: not self.ports[agent].down
@@ -187,7 +190,7 @@ class VirtualEngine:
         now, size, links, arrival, post = self.env.now, frame.size, self.links[sender], self._on_arrival, self._post
         departure = links[peers[0]].admit(now, size) if self._shared_medium and peers else None
         transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
-        simple = transport is None and not self.cut
+        simple = transport is None and not self.cut and not self.fragile
         sent: list[Message] = []
         wire_bytes: list[int] = []
         offered_bytes: list[int] = []
@@ -206,7 +209,7 @@ class VirtualEngine:
                 post(message, ARRIVAL, passage.arrives - now)
             elif transport is not None:
                 transport.begin(message, passage)
-            elif not self._launch(message, passage, now):
+            elif not self._launch(message, passage, now, carried):
                 # What fails at once does so before the next message is sent.
                 self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
                 self._fail(events.MessageUnreachable if self.is_cut(message) else events.MessageOverflowed, message)
@@ -220,20 +223,51 @@ class VirtualEngine:
         self._messages += len(peers)
         channel.carry(frame, [Message(self._on_arrival, frame, parts, peer, number) for number, peer in numbered])
 
-    def _launch(self, message: Message, passage: Passage, now: float) -> bool:
+    def _launch(self, message: Message, passage: Passage, now: float, carried: int) -> bool:
         """Let a message that is sent once meet its fate; False if it does so here and now."""
         if passage.fate == "overflowed" or (self.cut and self.is_cut(message)):
             return False
         self.in_flight += 1
+        copies = [replace(message, callbacks=self._on_copy) for _ in passage.copies]
+        if self.fragile:
+            sender = message.frame.sender
+            flying = [each for each in self._outbox.get(sender, ()) if _ends(each[1]) > now]
+            self._outbox[sender] = [*flying, (message, passage, carried, copies)]
         if passage.fate == "delivered":
             self._post(message, ARRIVAL, passage.arrives - now)
-            for time in passage.copies:
-                self._post(replace(message, callbacks=self._on_copy), ARRIVAL, time - now)
+            for copy, time in zip(copies, passage.copies, strict=True):
+                self._post(copy, ARRIVAL, time - now)
         else:
             # A lost message has no arrival: it is gone once its last bit has left.
             message.callbacks = self._on_loss
             self._post(message, ARRIVAL, passage.departs - now)
         return True
+
+    def silence(self, agent: int) -> None:
+        """An agent went down: what waits for its lines, or is on them, never leaves."""
+        now = self.env.now
+        for link in self.links[agent].values():
+            link.halt(now)
+        for message, passage, carried, copies in self._outbox.get(agent, ()):
+            if message.callbacks != () and passage.departs > now:
+                share = min(1.0, (passage.departs - now) / (passage.departs - passage.starts))
+                self._withdraw(message, copies)
+                self.bus.lost(now, message, "sender-down", ceil(carried * share))
+                self.landed()
+
+    def sever(self, sender: int, peer: int) -> None:
+        """A link broke, or was broken until now: what is on it does not arrive."""
+        now = self.env.now
+        for message, passage, _, copies in self._outbox.get(sender, ()):
+            if message.callbacks != () and message.peer == peer and passage.starts <= now < _ends(passage):
+                self._withdraw(message, copies)
+                self._fail(events.MessageUnreachable, message)
+                self.landed()
+
+    def _withdraw(self, message: Message, copies: Sequence[Message]) -> None:
+        """Let the end of a message's way, and of its copies', pass unseen."""
+        for each in (message, *copies):
+            each.callbacks = ()
 
     def _come_down(self, message: Message) -> None:
         """A message has reached the receiver's access line."""
@@ -257,7 +291,7 @@ class VirtualEngine:
     def carried(self, message: Message, passage: Passage) -> None:
         """The channel has carried a message, which is in flight already, and the rest of its way is the link's."""
         self.in_flight -= 1
-        if not self._launch(message, passage, self.env.now):
+        if not self._launch(message, passage, self.env.now, 0):
             self._fail(events.MessageUnreachable, message)
             if not self.in_flight:
                 self.meeting.hold()
@@ -323,6 +357,11 @@ class VirtualEngine:
         self.in_flight -= 1
         if not self.in_flight:
             self.meeting.hold()
+
+
+def _ends(passage: Passage) -> float:
+    """When a message is no longer on its link."""
+    return passage.arrives if passage.fate == "delivered" else passage.departs
 
 
 def evaluation_done(figures: RoundFigures) -> events.EvaluationDone:

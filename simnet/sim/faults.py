@@ -112,6 +112,7 @@ class Crash(SpanFault):
     def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
         port = engine.ports[self.agent]
         port.fall(lost=self.loses_state)
+        engine.silence(self.agent)
         if port.down == 1 and not port.done:
             engine.meeting.expect(-1)
         if for_good and not port.gone and not port.done:
@@ -152,10 +153,12 @@ class _Cut(SpanFault):
     def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
         for ends in self.directions(engine):
             engine.cut[ends] = engine.cut.get(ends, 0) + 1
+            engine.sever(*ends)
 
     def end(self, engine: VirtualEngine) -> None:
         for ends in self.directions(engine):
             engine.cut[ends] -= 1
+            engine.sever(*ends)
             if not engine.cut[ends]:
                 del engine.cut[ends]
 

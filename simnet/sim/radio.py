@@ -334,7 +334,7 @@ class _Delivery(Job):
         engine = self._engine
         for peer, message in self._pending.items():
             if not self.allowed():
-                engine.bus.lost(engine.now, message, "crashed")
+                engine.bus.lost(engine.now, message, "sender-down")
             elif given_up and engine.is_unreachable(message):
                 engine.emit(events.MessageUnreachable(*self._where(message)))
             else:

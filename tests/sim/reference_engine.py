@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from itertools import chain, count, repeat
-from math import inf, nan
+from math import ceil, inf, nan
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from simnet.methods.peer import Work, alone
 from simnet.network import link, loss, queueing
 from simnet.network.draws import Blocks, Draw
 from simnet.network.frame import Frame, Kind
-from simnet.network.link import Link
+from simnet.network.link import Link, Passage
 from simnet.network.model import LinkModel
 from simnet.network.queueing import Transmitter
 from simnet.record import events
@@ -70,6 +70,9 @@ class ReferenceEngine:
         self.links, self.bus, self.scoreboard = links, bus, scoreboard
         self.now = 0.0
         self.ports: dict[int, VirtualPort] = {}
+        self.fragile = False
+        self._outbox: list[tuple[Message, Passage, int]] = []
+        self._withdrawn: set[int] = set()
         self.down_lines: Mapping[int, Transmitter] = {}
         self.cut: dict[tuple[int, int], int] = {}
         self.transport: Reliable | None = None
@@ -158,15 +161,44 @@ class ReferenceEngine:
                 self._fate(events.MessageOverflowed, message)
             elif passage.fate == "lost":
                 self.launched()
-                self.at(passage.departs, lambda message=message: self._land(events.MessageLost, message))
+                self._outbox.append((message, passage, size[1]))
+                self.at(passage.departs, lambda message=message: self._lose(message))
             else:
                 self.launched()
+                self._outbox.append((message, passage, size[1]))
                 self.at(passage.arrives, lambda message=message: self._come_down(message))
                 for time in passage.copies:
                     self.at(time, lambda message=message: self._repeat(message))
 
+    def _lose(self, message: Message) -> None:
+        if message.number not in self._withdrawn:
+            self._land(events.MessageLost, message)
+
+    def silence(self, agent: int) -> None:
+        for way in self.links[agent].values():
+            way.halt(self.now)
+        for message, passage, carried in self._on_the_way(agent):
+            if passage.departs > self.now:
+                share = min(1.0, (passage.departs - self.now) / (passage.departs - passage.starts))
+                self._withdrawn.add(message.number)
+                self._land(events.MessageLost, message, "sender-down", ceil(carried * share))
+
+    def sever(self, sender: int, peer: int) -> None:
+        for message, passage, _ in self._on_the_way(sender):
+            ends = passage.arrives if passage.fate == "delivered" else passage.departs
+            if message.peer == peer and passage.starts <= self.now < ends:
+                self._withdrawn.add(message.number)
+                self._land(events.MessageUnreachable, message)
+
+    def _on_the_way(self, sender: int) -> list[tuple[Message, Passage, int]]:
+        return [
+            each for each in self._outbox if each[0].frame.sender == sender and each[0].number not in self._withdrawn
+        ]
+
     def _come_down(self, message: Message) -> None:
         """The receiver's line, if there are such lines: every message waits for it, also where that takes no time."""
+        if message.number in self._withdrawn:
+            return
         if not self.down_lines or self.is_unreachable(message):
             self._arrive(message)
             return
@@ -199,14 +231,14 @@ class ReferenceEngine:
             self.landed()
 
     def _repeat(self, message: Message) -> None:
-        if not self.is_unreachable(message):
+        if not self.is_unreachable(message) and message.number not in self._withdrawn:
             frame = message.frame
             self.emit(events.MessageDuplicated(message.peer, frame.round, frame.sender, message.number))
 
-    def _fate(self, fate: type[Any], message: Message, *reason: str) -> None:
+    def _fate(self, fate: type[Any], message: Message, *reason: Any) -> None:
         self.emit(fate(message.frame.sender, message.frame.round, message.peer, message.number, *reason))
 
-    def _land(self, fate: type[Any], message: Message, *reason: str) -> None:
+    def _land(self, fate: type[Any], message: Message, *reason: Any) -> None:
         self._fate(fate, message, *reason)
         self.landed()
 
