@@ -213,7 +213,10 @@ def _agent_process(world: World, placement: Placement, pipe: Connection, journal
 
 async def _supervised(world: World, placement: Placement, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
     life = asyncio.create_task(serve(world, placement, _Parent(pipe), journal))
-    orphan = asyncio.create_task(_orphaned(os.getppid()))
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "only a fleet starts this"
+    # Not `os.getppid()`: a parent that has been killed already would never be missed.
+    orphan = asyncio.create_task(_orphaned(parent.pid or 0))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, life.cancel)
     await asyncio.wait([life, orphan], return_when=asyncio.FIRST_COMPLETED)
     for task in (life, orphan):
