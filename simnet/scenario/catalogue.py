@@ -20,6 +20,7 @@ from simnet.network.codec import CODECS
 from simnet.network.latency import LATENCIES
 from simnet.network.loss import PACKET_LOSSES
 from simnet.network.topology import TOPOLOGIES
+from simnet.sim.radio import CHANNELS
 from simnet.sim.transport import TRANSPORTS
 
 
@@ -31,6 +32,7 @@ def catalogue() -> dict[str, dict[str, str]]:
         "topologies": _lines(TOPOLOGIES),
         "pacing": _lines(PACINGS),
         "transports": _lines(TRANSPORTS),
+        "channels": _lines(CHANNELS),
         "latencies": _lines(LATENCIES),
         "losses": _lines(PACKET_LOSSES),
         "codecs": dict.fromkeys(CODECS, ""),

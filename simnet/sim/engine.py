@@ -174,13 +174,7 @@ class VirtualEngine:
         return self._batches.add(work)
 
     def send(
-        self,
-        sender: int,
-        peers: Sequence[int],
-        round: int,
-        kind: Kind,
-        payload: bytes,
-        parts: Parts | None = None,
+        self, sender: int, peers: Sequence[int], round: int, kind: Kind, payload: bytes, parts: Parts | None = None
     ) -> None:
         """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
         frame = Frame(kind, sender, round, 0, payload)
@@ -200,16 +194,16 @@ class VirtualEngine:
             message = Message(arrival, frame, parts, peer, number, passage.corrupted)
             sent.append(message)
             # What one transmission carries to all is counted with the first message.
-            carried = passage.wire_bytes if departure is None or number == first else 0
-            wire_bytes.append(carried)
-            offered_bytes.append(carried + passage.refused_bytes if departure is None or number == first else 0)
+            counts = departure is None or number == first
+            wire_bytes.append(passage.wire_bytes if counts else 0)
+            offered_bytes.append(passage.wire_bytes + passage.refused_bytes if counts else 0)
             if simple and passage.fate == "delivered" and not passage.copies:
                 # `_launch` without a call: this is what becomes of nearly all messages.
                 self.in_flight += 1
                 post(message, ARRIVAL, passage.arrives - now)
             elif transport is not None:
                 transport.begin(message, passage)
-            elif not self._launch(message, passage, now, carried):
+            elif not self._launch(message, passage, now, wire_bytes[-1]):
                 # What fails at once does so before the next message is sent.
                 self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
                 self._fail(events.MessageUnreachable if self.is_cut(message) else events.MessageOverflowed, message)

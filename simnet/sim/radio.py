@@ -27,7 +27,6 @@ from simnet.parts.part import OneOf, Part, bare_word, table
 from simnet.record import events
 from simnet.record.bus import Reason
 from simnet.sim.air import Air, Use
-from simnet.sim.sim_events import Message
 from simnet.sim.stations import Dcf, DcfStation, DeafStation, Job, Station, at_once, at_slots, in_turn
 from simnet.streams import Streams
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from simnet.sim.engine import VirtualEngine
+    from simnet.sim.sim_events import Message
 
 
 class ChannelKind(Part):

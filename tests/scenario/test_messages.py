@@ -82,10 +82,10 @@ def test_a_field_of_another_method_says_which_method_has_it() -> None:
 @pytest.mark.parametrize(
     ("text", "begin", "end"),
     [
-        ("topology.agents = 5", "topology.kind is missing: choose one of random, ring,", "file"),
+        ("topology.agents = 5", "topology.kind is missing: choose one of random, ring,", "matrix"),
         ("topology.kind = 'Ring '", 'topology.kind = "Ring ": choose one of random, ring,', "(did you mean ring?)"),
-        ("topology.kind = 3", "topology.kind = 3: choose one of random, ring,", "file"),
-        ("topology = 'ring'", 'topology = "ring": a table whose kind is one of random, ring,', "file"),
+        ("topology.kind = 3", "topology.kind = 3: choose one of random, ring,", "matrix"),
+        ("topology = 'ring'", 'topology = "ring": a table whose kind is one of random, ring,', "matrix"),
         ("topology.kind = 'file'", "topology.file is missing: a line of text", "not blank"),
         ("network.transport = {}", "network.transport.kind is missing: ", "choose one of datagram, reliable"),
         (

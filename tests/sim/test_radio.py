@@ -101,7 +101,7 @@ def test_a_full_station_turns_messages_away_and_they_are_not_on_the_wire():
 
 def test_a_long_message_is_cut_into_frames_and_arrives_whole_or_not_at_all():
     short = {"kind": "tdma", "rate": "1 Mbit/s", "slot": "0.2 ms"}
-    result = run(world(network={"channel": short, "medium": "shared"}))
+    result = run(world(network={"channel": short, "medium": "shared", "link": {"overhead": 0}}))
     used = [each for _, _, each in result.events if isinstance(each, events.AirUsed)]
     assert len(used) == 2 * 12 * 6
     assert result.summary["communication"]["delivered"] == 12 * 18

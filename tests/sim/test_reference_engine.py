@@ -15,4 +15,4 @@ def test_a_shipped_scenario_has_the_same_digest_on_the_reference_engine(name):
     scenario = load_audit(SCENARIOS / path)[0]
     if scenario.network.channel is not None:
         pytest.skip("the specification has no shared channel; tests/sim/test_stations.py has its theory")
-    assert reference_digest(scenario.with_method(method) if method else scenario) == DIGESTS[name]
+    assert reference_digest(scenario.with_method(method) if method else scenario) in DIGESTS[name]
