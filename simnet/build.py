@@ -166,6 +166,8 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
     built.transport = scenario.network.transport.made(built)
     if scenario.network.channel is not None:
         lines = models(scenario, edges)
+        if any(line.bandwidth for line in lines.values()):
+            raise ScenarioError("topology.path: a shared channel has its own bit rate, and this file gives its links one")
         built.channel = Radio(
             built,
             scenario.network.channel,

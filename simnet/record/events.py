@@ -197,7 +197,7 @@ class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
     transmission was in the way, or no acknowledgement came; its sender went down before its last bit had left; absent:
     it did not arrive"""
     unsent_bytes: int = 0
-    """what `message.sent` counts in `wire_bytes` and never left, because its sender went down"""
+    """what `message.sent` counts in `wire_bytes` and never left, because its sender went down or gave it up"""
 
 
 class MessageDuplicated(OfMessage, frozen=True, forbid_unknown_fields=True):
@@ -216,6 +216,9 @@ class MessageUnreachable(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The link or the receiver was down."""
 
     told: ClassVar[str] = "message {message} from agent {agent} could not reach agent {peer}"
+
+    unsent_bytes: int = 0
+    """what `message.sent` counts in `wire_bytes` and never left: frames after one that a shared channel gave up"""
 
 
 class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):

@@ -191,8 +191,9 @@ class Metrics:
         """Count for the agent that did it; what became of a message counts for its sender."""
         sender = events.sender(event)
         self._add(sender, _COUNTED[type(event)])
-        if type(event) is events.MessageLost:
+        if type(event) in (events.MessageLost, events.MessageUnreachable):
             self._add(sender, "wire_bytes", -event.unsent_bytes)
+        if type(event) is events.MessageLost:
             self._add(sender, "corrupted", int(event.reason == "corrupted"))
         if type(event) is events.BroadcastSkipped:
             self._skips[event.reason] += 1

@@ -38,6 +38,15 @@ from simnet.sim.transport import AnyTransport, Datagram
 __all__ = ["Scenario"]
 
 
+_ON_A_CHANNEL = {
+    "bandwidth": "a shared channel has its own bit rate",
+    "queue": "what may wait at a station of a shared channel is `channel.queue`",
+    "mtu": "a shared channel cuts messages into frames of its own",
+    "framing": "a frame of a shared channel has its own header",
+}
+"""Fields of a link's line, and what a shared channel has in their place."""
+
+
 class Network(Section):
     """Links, and how agents keep pace over them."""
 
@@ -82,8 +91,9 @@ class Network(Section):
             raise ValueError("uplink: a shared channel has no lines out; leave `uplink` away")
         if self.line.up is not None or self.line.down is not None:
             raise ValueError("line: a shared channel is the way out and in; leave `line` away")
-        if self.link.bandwidth is not None or any(other.bandwidth is not None for other in self.override):
-            raise ValueError("link.bandwidth: a shared channel has its own bit rate; leave `bandwidth` away")
+        for field, instead in _ON_A_CHANNEL.items():
+            if any(getattr(each, field) for each in (self.link, *self.override)):
+                raise ValueError(f"link.{field}: {instead}; leave `{field}` away")
         return self
 
     @property

@@ -240,6 +240,8 @@ class VirtualEngine:
     def silence(self, agent: int) -> None:
         """An agent went down: what waits for its lines, or is on them, never leaves."""
         now = self.env.now
+        if self.channel is not None:
+            self.channel.halt(agent)
         for link in self.links[agent].values():
             link.halt(now)
         for message, passage, carried, copies in self._outbox.get(agent, ()):

@@ -90,6 +90,42 @@ def test_a_station_that_crashes_stops_sending_what_it_has_queued():
     assert [t for t in ends if 0.3 + airtime < t < 5.3] == []
 
 
+@pytest.mark.parametrize("medium", ["unicast", "shared"])
+@pytest.mark.parametrize("slot", ["50 ms", "400 ms"])
+def test_what_a_crash_takes_from_a_station_was_never_on_the_wire(slot, medium):
+    slow = {"kind": "tdma", "rate": "8 kbit/s", "slot": slot}
+    crash = {"kind": "crash", "agent": 5, "at": 0.4, "duration": 0.1}
+    result = run(world(network={"channel": slow, "medium": medium}, fault=[crash]))
+    lost = [each for _, _, each in result.events if isinstance(each, events.MessageLost)]
+    assert {each.reason for each in lost} == {"sender-down"}
+    assert result.summary["communication"]["in_flight"] == 0
+    assert 8 * result.summary["communication"]["wire_bytes"] / 8e3 == pytest.approx(result.summary["airtime"]["sent"])
+
+
+def test_a_crash_that_ends_before_the_next_slot_empties_the_station_all_the_same():
+    slow = {"kind": "tdma", "rate": "8 kbit/s", "slot": "1 s"}
+    crash = {"kind": "crash", "agent": 5, "at": 4.6, "duration": 0.1}
+    scenario = world(network={"channel": slow, "medium": "shared", "pacing": "ideal"}, fault=[crash])
+    first = next((t, each) for _, t, each in run(scenario).events if isinstance(each, events.MessageLost))
+    assert (first[0], first[1].reason, first[1].agent) == (4.6, "sender-down", 5)
+
+
+def test_frames_after_one_that_was_given_up_are_not_on_the_wire():
+    cell = {"kind": "csma", "mac_header": 2300}
+    crash = {"kind": "crash", "agent": 0, "at": 0.0}
+    network = {"channel": cell, "medium": "unicast", "link": {"overhead": 2240}}
+    found = run(world(network=network, compute=SPREAD, fault=[crash]))
+    gone = [each for _, _, each in found.events if isinstance(each, events.MessageUnreachable)]
+    assert gone
+    for each in gone:
+        sent = next(e for _, _, e in found.events if isinstance(e, events.MessageSent) and e.message == each.message)
+        again = [
+            e for _, _, e in found.events if isinstance(e, events.MessageRetransmitted) and e.message == each.message
+        ]
+        assert sent.wire_bytes - each.unsent_bytes == again[0].wire_bytes
+        assert len(again) == 6
+
+
 def test_a_full_station_turns_messages_away_and_they_are_not_on_the_wire():
     slow = {"kind": "aloha", "rate": "1 kbit/s", "queue": 0}
     result = run(world(network={"channel": slow, "medium": "shared", "pacing": TICKS}))
@@ -137,7 +173,12 @@ def test_the_engine_counts_what_the_channel_carries():
 @pytest.mark.parametrize(
     ("network", "sentence"),
     [
-        ({"link": {"bandwidth": 1e6}}, "bandwidth"),
+        ({"link": {"bandwidth": 1e6}}, "link.bandwidth"),
+        ({"link": {"queue": 0}}, "link.queue = 0: .*channel.queue"),
+        ({"link": {"mtu": 1500}}, "link.mtu"),
+        ({"link": {"framing": 38}}, "link.framing"),
+        ({"override": [{"link": [0, 1], "queue": 8}]}, "link.queue"),
+        ({"link": {"preset": "4g"}}, "link.bandwidth"),
         ({"transport": "reliable", "medium": "unicast"}, "transport"),
         ({"uplink": "shared"}, "uplink"),
         ({"channel": {"kind": "csma", "cw_max": 3}}, "cw_max"),
