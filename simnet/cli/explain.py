@@ -157,4 +157,9 @@ def _air(scenario: Scenario, size: int) -> Facts:
     if channel is None:
         return {}
     frames = channel.frames(size, scenario.network.link.overhead)
-    return {"channel": channel.word, "time on air": f"{1e3 * sum(map(channel.seconds, frames)):.4g} ms"}
+    left_out = channel.left_out(reports=scenario.algorithm.reports_from is not None)
+    return {
+        "channel": channel.word,
+        "time on air": f"{1e3 * sum(map(channel.seconds, frames)):.4g} ms",
+        "left out": "; ".join(left_out),
+    }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
     from simnet.simulate import Result
 
 _PLAIN_WIDTH = 100
+_UNLIMITED = 10_000
 
 
 def show(*renderables: RenderableType) -> None:
-    """Print tables, at a fixed width where there is no terminal: piped tables must not depend on where they run."""
+    """Print tables. Where there is no terminal their width does not depend on where they run, and nothing is cut off."""
     out = Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
     for renderable in renderables:
+        if not sys.stdout.isatty():
+            unlimited = out.options.update(width=_UNLIMITED)
+            out.width = max(_PLAIN_WIDTH, Measurement.get(out, unlimited, renderable).minimum)
         out.print(renderable)
 
 
@@ -103,9 +108,20 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
         ("digest", summary["digest"][:12], "of these events" if live else "same scenario and seed, same digest"),
     ]
-    for row in rows:
+    for row in (*rows[:-2], *_air(summary), *rows[-2:]):
         table.add_row(*row)
     return table
+
+
+def _air(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """What a radio channel and the agents' power come to, where there are any."""
+    rows = []
+    if air := summary.get("airtime"):
+        rows.append(("airtime", f"{air['sent']:.3f} s", f"of all agents; channel busy for {air['utilisation']:.1%} of the time"))
+    if joules := summary.get("joules"):
+        parts = ", ".join(f"{value:.4g} {name}" for name, value in joules.items())
+        rows.append(("joules", f"{sum(joules.values()):.4g}", parts))
+    return rows
 
 
 def _skipped(summary: dict[str, Any]) -> str:
@@ -124,7 +140,8 @@ def compare_table(results: Sequence[Result]) -> Table:
     table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
     table.add_column("method", style="bold", no_wrap=True)
     headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, missed, grads, time s"
-    for heading in headings.split(", "):
+    aired, powered = (any(name in result.summary for result in results) for name in ("airtime", "joules"))
+    for heading in (*headings.split(", "), *(["air s"] if aired else []), *(["J"] if powered else [])):
         table.add_column(heading, justify="right")
     for result in results:
         summary = result.summary
@@ -143,6 +160,8 @@ def compare_table(results: Sequence[Result]) -> Table:
             f"{summary['staleness']['missed_share']:.1%}",
             number(summary["work"]["gradients"]),
             f"{summary['time']['simulated']:.2f}",
+            *([f"{summary.get('airtime', {}).get('sent', 0.0):.3g}"] if aired else []),
+            *([f"{sum(summary.get('joules', {}).values()):.4g}"] if powered else []),
         )
     return table
 

@@ -157,6 +157,7 @@ class Metrics:
         self._began: dict[int, float] = {}
         self._work = 0.0
         self._air = Airtime()
+        self._prices = Cost()
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
@@ -172,6 +173,7 @@ class Metrics:
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
         self.counters.open(len(event.rows))
         self._air = Airtime([0.0] * len(event.rows))
+        self._prices = Cost.model_validate(event.scenario.get("cost", {}))
         self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
 
     def _sent(self, event: events.MessageSent) -> None:
@@ -232,7 +234,20 @@ class Metrics:
             | self.counters.communication()
             | {"missed_share": stale.pop("missed_share"), "gradients": sum(self.counters["gradients"])}
             | {f"staleness_{name}": value for name, value in stale.items()}
+            | self._spent_on_air()
         )
+
+    def _spent_on_air(self) -> Row:
+        """Columns of a round in a run over a channel, or with prices of power."""
+        joules = self._joules()
+        channel = self.start and self.start.scenario["network"].get("channel")
+        aired = {"airtime_sent": sum(self._air.sent)} if channel else {}
+        return aired | ({"joules": sum(joules.values())} if joules else {})
+
+    def _joules(self) -> dict[str, float]:
+        """What all agents together have drawn until now, by what they did; nothing if no power is set."""
+        energy = self._prices.energy
+        return energy.joules(self._air, self._now, self._work) if energy else {}
 
     def _finished(self, event: events.RunFinished) -> None:
         self.end = event
@@ -266,12 +281,11 @@ class Metrics:
             rows.append(row)
         return rows
 
-    def _cost(self, scenario: dict[str, Any]) -> Row:
+    def _cost(self) -> Row:
         """Totals by the scenario's prices, where it has any."""
-        prices = Cost.model_validate(scenario.get("cost", {}))
         spent, received = self.counters, sum(self.counters["delivered"])
-        totals = prices.totals(sum(spent["wire_bytes"]), sum(spent["transmissions"]), self._work, received)
-        joules = prices.energy.joules(self._air, self._now, self._work) if prices.energy else {}
+        totals = self._prices.totals(sum(spent["wire_bytes"]), sum(spent["transmissions"]), self._work, received)
+        joules = self._joules()
         if joules:
             totals["energy"] += sum(joules.values())
         return (
@@ -306,7 +320,7 @@ class Metrics:
             "staleness": self.counters.values.summary(),
             "work": {"gradients": sum(self.counters["gradients"]), "work_seconds": self._work},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        } | self._cost(scenario)
+        } | self._cost()
 
 
 _HANDLERS: dict[type[events.Event], Any] = {

@@ -82,7 +82,7 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     accuracy, privacy, traffic = summary["accuracy"], summary["privacy"], summary["communication"]
     stale, time = summary["staleness"], summary["time"]
     turns = traffic["broadcasts"] + traffic["skips"]
-    return [
+    told = [
         ("Test error", percent(accuracy["test_error"]), "mean over agents"),
         ("Train loss", figure(accuracy["train_loss"]), "mean over agents, own rows"),
         ("Dual drift", figure(accuracy["dual_drift"]), "0 on a perfect network"),
@@ -96,6 +96,12 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Gradients", f"{summary['work']['gradients']:,}", "evaluated by all agents"),
         ("Simulated", seconds(time["simulated"]), f"{seconds(time['wall'])} of computing" if time["wall"] else ""),
     ]
+    if air := summary.get("airtime"):
+        told.append(("Airtime", seconds(air["sent"]), f"the channel was busy {percent(air['utilisation'])} of the time"))
+    if joules := summary.get("joules"):
+        parts = ", ".join(f"{figure(value)} {name}" for name, value in joules.items())
+        told.append(("Joules", figure(sum(joules.values())), parts))
+    return told
 
 
 def _fates(traffic: Mapping[str, int]) -> str:

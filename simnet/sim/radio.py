@@ -67,6 +67,11 @@ class ChannelKind(Part):
         """What decides when an agent sends."""
         raise NotImplementedError
 
+    def left_out(self, *, reports: bool) -> list[str]:
+        """What a run over this channel leaves out; `reports` if rows travel before the first round."""
+        told = ["no capture effect: of two signals at once the stronger is lost too"]
+        return [*told, "rows that travel before the first round do not use the channel"] if reports else told
+
     def frames(self, size: int, overhead: int) -> list[int]:
         """The frames of a message of `size` bytes, by their bytes on the air."""
         extra = self.header + overhead

@@ -63,7 +63,7 @@ showTable(byId("agent-table"), `${data.name}-agents`, [column("agent", "agent"),
   column("test_error", "test error", format.percent), column("train_loss", "loss", format.figure), column("proven_epsilon", "ε proven", format.figure),
   column("claimed_epsilon", "ε claimed", format.figure), column("broadcasts", "sent"), rare("skips"), column("messages", "messages"),
   column("delivered", "delivered"), rare("lost"), rare("overflowed"), rare("unreachable"), rare("retransmissions", "repeated"),
-  column("wire_bytes", "bytes", format.bytes), column("staleness_mean", "staleness", format.figure), column("rounds", "rounds")], data.agents);
+  column("wire_bytes", "bytes", format.bytes), column("staleness_mean", "staleness", format.figure), column("airtime", "airtime, s", format.figure), column("rounds", "rounds")], data.agents);
 
 showPrivacy();
 showReplay();
