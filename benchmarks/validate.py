@@ -2,8 +2,8 @@
 
     .venv-validate/bin/python -m benchmarks.validate [lines] [cells] [transfers] [aloha] [lora]
 
-Without a name all tables are measured; the others keep what was measured before. ns-3 runs in a process of its own, benchmarks/ns3_reference.py. `--ns3` names the Python that has the wheel `ns3`, if it
-is not this one.
+Without a name all tables are measured; with names the others keep what was measured before. ns-3 runs in a process of
+its own, benchmarks/ns3_reference.py. `--ns3` names the Python that has the wheel `ns3`, if it is not this one.
 """
 
 from __future__ import annotations

@@ -134,7 +134,11 @@ def aloha(load: float, slotted: bool, seeds: int) -> tuple[float, float]:
     is long over. That is the infinite population of the formulas.
     """
     size, rate = 125, 1e6
-    kind = SlottedAloha(kind="slotted-aloha", rate=rate, slot=8 * size / rate) if slotted else Aloha(kind="aloha", rate=rate)
+    kind = (
+        SlottedAloha(kind="slotted-aloha", rate=rate, slot=8 * size / rate)
+        if slotted
+        else Aloha(kind="aloha", rate=rate)
+    )
     frame, received, seconds = kind.seconds(size), 0, 0.0
     for seed in range(seeds):
         sink = Sink(kind)

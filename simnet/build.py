@@ -167,7 +167,9 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
     if scenario.network.channel is not None:
         lines = models(scenario, edges)
         if any(line.bandwidth for line in lines.values()):
-            raise ScenarioError("topology.path: a shared channel has its own bit rate, and this file gives its links one")
+            raise ScenarioError(
+                "topology.file: a shared channel has its own bit rate, and this file gives its links one"
+            )
         built.channel = Radio(
             built,
             scenario.network.channel,

@@ -33,7 +33,7 @@ _UNLIMITED = 10_000
 
 
 def show(*renderables: RenderableType) -> None:
-    """Print tables. Where there is no terminal their width does not depend on where they run, and nothing is cut off."""
+    """Print tables. Without a terminal their width does not depend on where they run, and no number is cut off."""
     out = Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
     for renderable in renderables:
         if not sys.stdout.isatty():
@@ -117,7 +117,9 @@ def _air(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
     """What a radio channel and the agents' power come to, where there are any."""
     rows = []
     if air := summary.get("airtime"):
-        rows.append(("airtime", f"{air['sent']:.3f} s", f"of all agents; channel busy for {air['utilisation']:.1%} of the time"))
+        rows.append(
+            ("airtime", f"{air['sent']:.3f} s", f"of all agents; channel busy for {air['utilisation']:.1%} of the time")
+        )
     if joules := summary.get("joules"):
         parts = ", ".join(f"{value:.4g} {name}" for name, value in joules.items())
         rows.append(("joules", f"{sum(joules.values()):.4g}", parts))

@@ -97,7 +97,9 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Simulated", seconds(time["simulated"]), f"{seconds(time['wall'])} of computing" if time["wall"] else ""),
     ]
     if air := summary.get("airtime"):
-        told.append(("Airtime", seconds(air["sent"]), f"the channel was busy {percent(air['utilisation'])} of the time"))
+        told.append(
+            ("Airtime", seconds(air["sent"]), f"the channel was busy {percent(air['utilisation'])} of the time")
+        )
     if joules := summary.get("joules"):
         parts = ", ".join(f"{figure(value)} {name}" for name, value in joules.items())
         told.append(("Joules", figure(sum(joules.values())), parts))

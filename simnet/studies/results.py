@@ -82,7 +82,9 @@ class StudyResult:
         All other settings are equal, but for those that change together with the field.
         """
         others = [name for fields in self.together if field not in fields for name in fields]
-        return aggregate.differences(self.runs, self.fields, others, field, baseline, figures or self.headlines, interval)
+        return aggregate.differences(
+            self.runs, self.fields, others, field, baseline, figures or self.headlines, interval
+        )
 
     def reaching(self, target: float, cost: str = "wire_bytes", *, by: Sequence[str] | None = None) -> pl.DataFrame:
         """What it costs until the test error is at most `target`; a run that never gets there is censored."""

@@ -10,12 +10,13 @@ from simnet import Scenario, run
 from simnet.agent.pacing import ALIGNED
 from simnet.build import build
 from simnet.cli.explain import explain
+from simnet.cli.terminal import compare_table
 from simnet.errors import ScenarioError
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.laws import Laws
 from simnet.record.metrics import Metrics
-from simnet.simulate import assemble
+from simnet.simulate import assemble, compare
 from tests.worlds import TICKS, world
 
 KINDS = {
@@ -79,6 +80,30 @@ def test_airtime_is_that_of_the_frames_and_joules_are_its_price():
     idle = 6 * result.summary["time"]["simulated"] - air["sent"] - air["heard"]
     assert joules["idle"] == pytest.approx(0.1 * idle)
     assert result.summary["cost"]["energy"] == pytest.approx(sum(joules.values()))
+
+
+def test_rounds_tell_airtime_and_joules_as_they_grow_and_only_where_there_are_any():
+    powered = {"cost": {"energy": WATTS}}
+    result = run(world(network={"channel": KINDS["tdma"], "medium": "shared"}, **powered))
+    aired, joules = ([row[name] for row in result.rounds] for name in ("airtime_sent", "joules"))
+    assert aired == sorted(aired)
+    assert aired[-1] == result.summary["airtime"]["sent"] > aired[0]
+    assert joules == sorted(joules)
+    assert joules[-1] == pytest.approx(sum(result.summary["joules"].values()))
+    plain, idle = run(world()).rounds[-1], run(world(**powered)).rounds[-1]
+    assert not {"airtime_sent", "joules"} & plain.keys()
+    assert idle.keys() - plain.keys() == {"joules"}
+
+
+def test_a_table_of_methods_tells_airtime_and_joules_where_there_are_any():
+    def headings(**changes: object) -> list[str]:
+        table = compare_table(compare(world(rounds=2, **changes), ["admm"]))
+        assert len({len(list(column.cells)) for column in table.columns}) == 1
+        return [str(column.header) for column in table.columns]
+
+    plain = headings()
+    assert headings(network={"channel": KINDS["tdma"]}) == [*plain, "air s"]
+    assert headings(network={"channel": KINDS["tdma"]}, cost={"energy": WATTS}) == [*plain, "air s", "J"]
 
 
 def test_a_station_that_crashes_stops_sending_what_it_has_queued():
@@ -188,6 +213,24 @@ def test_the_engine_counts_what_the_channel_carries():
 def test_what_does_not_go_with_a_channel_is_refused(network, sentence):
     with pytest.raises(ScenarioError, match=sentence):
         world(network={"channel": KINDS["csma"], "medium": "shared"} | network)
+
+
+def test_a_file_that_gives_its_links_a_bandwidth_is_refused(tmp_path):
+    (tmp_path / "net.graphml").write_text(
+        '<graphml><key id="b" for="edge" attr.name="bandwidth" attr.type="double"/><graph edgedefault="undirected">'
+        '<node id="0"/><node id="1"/><edge source="0" target="1"><data key="b">1e6</data></edge></graph></graphml>'
+    )
+    network = {"channel": KINDS["csma"], "medium": "shared"}
+    scenario = world(network=network, topology={"kind": "file", "file": str(tmp_path / "net.graphml")})
+    with pytest.raises(ScenarioError, match=r"topology\.file: a shared channel has its own bit rate"):
+        run(scenario)
+
+
+def test_explain_tells_what_a_channel_leaves_out():
+    users = radio("csma").with_(algorithm={"name": "pdml"})
+    assert "capture" in explain(radio("csma"))["traffic"]["left out"]
+    assert "before the first round" not in explain(radio("csma"))["traffic"]["left out"]
+    assert "before the first round" in explain(users)["traffic"]["left out"]
 
 
 def test_a_range_needs_positions_and_reaches_the_neighbours():
