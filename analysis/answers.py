@@ -220,9 +220,10 @@ def radio(found: StudyResult) -> str:
             + f" times the {COSTS[cost]}"
         )
 
+    runs = reached.row("t", links, pp)["n"]
     turned = {cost: reached.turned(cost, links, cell) for cost in COSTS}
     passes = [
-        f"in {COSTS[cost]} {one} passes {other} (cheaper in {seeds(cost, one, other)} of 10 seeds)"
+        f"in {COSTS[cost]} {one} passes {other} (cheaper in {seeds(cost, one, other)} of {runs} seeds)"
         for cost, pairs in turned.items()
         for one, other in pairs
     ]
@@ -231,7 +232,7 @@ def radio(found: StudyResult) -> str:
         f"independent links and {order(cell)} in a cell with one frame for all neighbours. From these links to that "
         f"cell {'; '.join(passes) or 'no method passes another in four of five seeds'}. IPP-ADMM, which skips "
         f"rounds, takes {', '.join(ratio(cost) for cost in COSTS)} that PP-ADMM takes, and fewer seconds in "
-        f"{seeds('t', ipp, pp)} seeds."
+        f"{seeds('t', ipp, pp)} of {runs} seeds."
     )
 
 
