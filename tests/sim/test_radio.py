@@ -26,6 +26,7 @@ KINDS = {
     "slotted-aloha": {"kind": "slotted-aloha", "rate": "100 kbit/s", "slot": "10 ms"},
     "lora": {"kind": "lora", "duty_cycle": 0.1},
 }
+RATES = {"tdma": 1e6, "aloha": 1e5, "slotted-aloha": 1e5}
 WATTS = {"send_watts": 1.0, "receive_watts": 0.5, "idle_watts": 0.1, "compute_watts": 2.0}
 SPREAD = {"time": {"kind": "uniform", "low": 0.0, "high": 0.05}}
 
@@ -125,6 +126,32 @@ def test_what_a_crash_takes_from_a_station_was_never_on_the_wire(slot, medium):
     assert {each.reason for each in lost} == {"sender-down"}
     assert result.summary["communication"]["in_flight"] == 0
     assert 8 * result.summary["communication"]["wire_bytes"] / 8e3 == pytest.approx(result.summary["airtime"]["sent"])
+
+
+@pytest.mark.parametrize("medium", ["unicast", "shared"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_agents_that_come_and_go_break_no_law_and_send_nothing_while_they_are_down(kind, medium):
+    churn = {"kind": "churn", "up": 0.3, "down": 0.1}
+    result = run(radio(kind, medium, fault=[churn], rounds=30))
+    laws, down, tried = Laws(ALIGNED), {}, 0
+    longest = max(each.airtime for _, _, each in result.events if isinstance(each, events.AirUsed))
+    for seq, t, each in result.events:
+        laws(seq, t, each)
+        if isinstance(each, events.FaultBegan):
+            down[each.agent] = t
+        elif isinstance(each, events.FaultEnded):
+            del down[each.agent]
+        elif isinstance(each, events.AirUsed):
+            tried += 1
+            assert each.agent not in down or t <= down[each.agent] + longest + 1e-6
+    assert laws.finish() == []
+    assert tried
+    if kind in RATES:
+        met = {each.message for _, _, each in result.events if isinstance(each, tuple(events.FATES))}
+        sent = [each for _, _, each in result.events if isinstance(each, events.MessageSent)]
+        waiting = sum(each.wire_bytes for each in sent if each.message not in met)
+        left = result.summary["communication"]["wire_bytes"] - waiting
+        assert 8 * left / RATES[kind] == pytest.approx(result.summary["airtime"]["sent"])
 
 
 def test_a_crash_that_ends_before_the_next_slot_empties_the_station_all_the_same():
