@@ -38,7 +38,8 @@ def show(*renderables: RenderableType) -> None:
     for renderable in renderables:
         if not sys.stdout.isatty():
             unlimited = out.options.update(width=_UNLIMITED)
-            out.width = max(_PLAIN_WIDTH, Measurement.get(out, unlimited, renderable).minimum)
+            needed = Measurement.get(out, unlimited, renderable)
+            out.width = _PLAIN_WIDTH if needed.minimum <= _PLAIN_WIDTH else needed.maximum
         out.print(renderable)
 
 
