@@ -42,10 +42,12 @@ async def run_agent(
     if mortal(peer):
         neighbourhood.retell = peer.retell
     for t in range(first, rounds + 1):
+        began = port.now
         port.emit(events.RoundStarted(me, t))
         proposal = await port.propose(peer, t)
         await port.compute(proposal.gradients)
         port.emit(events.SolveFinished(me, t, proposal.gradients, sig(proposal.residual) if private else None))
+        await pacing.speak(t, began, port)
         sent = None
         if port.relapsed():
             await abandon(t, proposal, peer, port, ledger)
