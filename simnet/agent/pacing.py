@@ -63,6 +63,31 @@ class Compute(Section):
         return lambda gradients: float(time.draw(rng, 1)[0]) + each * gradients
 
 
+class Slot:
+    """A time that is fixed when a round begins, at which its message leaves.
+
+    The alarm is set at the beginning too: of two that ring at one instant, the order must not tell whose work was done
+    first.
+    """
+
+    def __init__(self, port: Port, length: float) -> None:
+        self._port = port
+        self._length = length
+        self._began = port.now
+        self._alarm = port.alarm(self._began + length)
+
+    async def wait(self, round: int) -> None:
+        """Return at that time. SimnetError if it has passed: a message that leaves later would tell of the data."""
+        took = self._port.now - self._began
+        # A hair of tolerance: work that takes just as long has ended in time.
+        if took > self._length + 1e-9:
+            raise SimnetError(
+                f"network.pacing.send_at = {self._length:g} s: the work of agent {self._port.agent} in round {round} "
+                f"took {took:g} s; the run is invalid, because when a later message leaves would tell of the data"
+            )
+        await self._alarm
+
+
 class Pacing(Part):
     """A rule for the end of a round."""
 
@@ -95,8 +120,9 @@ class Pacing(Part):
         """Whether messages leave at times that are fixed before the run."""
         return False
 
-    async def speak(self, round: int, began: float, port: Port) -> None:
-        """Return when the message of a round that began then may leave: here, as soon as it is ready."""
+    def slot(self, port: Port) -> Slot | None:
+        """When the message of a round that begins now leaves; None: as soon as it is ready."""
+        return None
 
     @abstractmethod
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
@@ -181,16 +207,8 @@ class Deadline(Pacing):
     def keeps_time(self) -> bool:
         return self.send_at is not None
 
-    async def speak(self, round: int, began: float, port: Port) -> None:
-        if self.send_at is None:
-            return
-        # A hair of tolerance: work that takes just as long has ended in time.
-        if port.now > began + self.send_at + 1e-9:
-            raise SimnetError(
-                f"network.pacing.send_at = {self.send_at:g} s: the work of agent {port.agent} in round {round} took "
-                f"{port.now - began:g} s; the run is invalid, because a later message would tell of the data"
-            )
-        await port.until(never, began + self.send_at)
+    def slot(self, port: Port) -> Slot | None:
+        return None if self.send_at is None else Slot(port, self.send_at)
 
     def for_agent(self, streams: Streams, agent: int) -> Self:
         skew = self.skew * (2 * streams.generator("skew", agent).random() - 1) if self.skew else 0.0

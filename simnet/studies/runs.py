@@ -41,7 +41,7 @@ def plan(study: Study) -> list[PlannedRun]:
         scenario = resolve(study.base, settings)
         resolved = scenario.resolved()
         shown_settings = {field: settings.get(field, _inside(resolved, field)) for field in varied}
-        if not study.common_noise:
+        if study.axes and not study.common_noise:
             scenario = with_noise_of_its_own(scenario)
         for seed in study.seeds:
             seeded = scenario.model_copy(update={"seed": seed})
@@ -60,7 +60,7 @@ def with_noise_of_its_own(scenario: Scenario) -> Scenario:
 
     Two settings that share their noise give away more than either promises: their releases differ by what the data do.
     """
-    if scenario.privacy.noise != "seed":
+    if scenario.privacy.noise != "seed" or scenario.privacy.calibration == "none":
         return scenario
     setting = json.dumps(scenario.resolved() | {"name": "", "seed": 0}, sort_keys=True)
     return scenario.with_(**{"privacy.noise_name": sha256(setting.encode()).hexdigest()[:16]})
