@@ -6,7 +6,8 @@ stream.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import networkx as nx
@@ -16,7 +17,7 @@ from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import WorkTime
 from simnet.agent.row_reports import Reporting, Reports, from_users, upload
 from simnet.errors import BudgetError, ScenarioError
-from simnet.learning.dataset import Dataset
+from simnet.learning.dataset import Dataset, row_bytes
 from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.objective import LocalObjective
@@ -26,6 +27,7 @@ from simnet.network.link import Link, connect, refuse_above_queue
 from simnet.network.model import Ends, LinkModel, link_models
 from simnet.network.queueing import Transmitter
 from simnet.privacy.mechanisms import HUB
+from simnet.privacy.noise_key import fingerprint, fresh_key, noise_root, read_key
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
@@ -48,7 +50,10 @@ class World:
     """Each agent's f_i on its own rows, which evaluation looks at."""
     training: list[LocalObjective]
     """What each agent computes with: another thing where rows or labels were reported."""
+    streams: Streams
     reporting: Reporting | None = None
+    noise_key: str | None = None
+    """SHA-256 of the key that noise comes from; None if it comes from the seed."""
 
     @property
     def agents(self) -> int:
@@ -60,14 +65,15 @@ def build(scenario: Scenario) -> World:
     """Load the data, draw the graph, calibrate the noise."""
     edges = draw_graph(scenario)
     dealt = deal_data(scenario, edges.number_of_nodes())
-    held, reporting = hold(scenario, edges, dealt.parts)
+    streams, noise_key = draw_from(scenario, dealt.parts)
+    held, reporting = hold(scenario, edges, dealt.parts, streams)
     refuse_what_never_passes(scenario, edges, dealt.features)
     sizes = [AgentSize(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
     trained = own if reporting is None else training(scenario, held, calibration.regulariser)
     kept = replace(dealt, parts=PartsOfObjectives(dealt.parts[0].name, own))
-    return World(scenario, edges, kept, sizes, calibration, own, trained, reporting)
+    return World(scenario, edges, kept, sizes, calibration, own, trained, streams, reporting, noise_key)
 
 
 def draw_graph(scenario: Scenario) -> nx.Graph[int]:
@@ -80,13 +86,31 @@ def deal_data(scenario: Scenario, agents: int) -> DealtData:
     return deal(scenario.data, scenario.seed, scenario.find, agents, scenario.algorithm.public_share)
 
 
-def hold(scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset]) -> tuple[list[Dataset], Reporting | None]:
+def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, str | None]:
+    """Every stream of a run, and the fingerprint of the key that its noise comes from."""
+    privacy = scenario.privacy
+    if privacy.noise == "seed":
+        return Streams(scenario.seed, f"{scenario.seed}/{privacy.noise_name}" if privacy.noise_name else ""), None
+    key = fresh_key() if privacy.noise_key is None else read_key(scenario.find(privacy.noise_key))
+    return Streams(scenario.seed, noise_root(key, _identity(scenario, parts))), fingerprint(key)
+
+
+def _identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
+    """What distinguishes a run from all others: every setting and every row."""
+    yield json.dumps(scenario.resolved(), sort_keys=True).encode()
+    for part in parts:
+        yield from row_bytes(part)
+
+
+def hold(
+    scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset], streams: Streams
+) -> tuple[list[Dataset], Reporting | None]:
     """The rows that each agent computes with, once those that travel have travelled, and how they did.
 
     A row that is lost on its way takes no part, so privacy is calibrated for the rows that arrived; how many they are
     is public.
     """
-    method, streams = scenario.algorithm, Streams(scenario.seed)
+    method = scenario.algorithm
     lines, access = models(scenario, edges), scenario.network.access.read(scenario.find)
     if method.reports_from is None:
         return list(parts), None

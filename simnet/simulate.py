@@ -21,7 +21,7 @@ from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
 from simnet.network.topology import agent_names
-from simnet.record import events
+from simnet.record import events, publication
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
 from simnet.record.formats import summary_html
@@ -168,7 +168,7 @@ def assemble(
         engine.end_at(scenario.until)
     engine.emit(first_event(built, [getattr(each, "__name__", type(each).__name__) for each in attach]))
     for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
-        pacing = scenario.network.pacing.for_agent(streams, agent)
+        pacing = scenario.pacing.for_agent(streams, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
         work = compute.for_agent(streams, agent, built.sizes[agent].rows)
         port = build_port(scenario, engine, agent, neighbourhood, work)
@@ -190,7 +190,7 @@ def assemble(
 
 def peers_of(built: World, seed: int | None = None) -> list[Peer]:
     """The agents' mathematics; their noise is the scenario's, or that of another seed."""
-    streams = Streams(built.scenario.seed if seed is None else seed)
+    streams = built.streams if seed is None else Streams(seed)
     method, rounds = built.scenario.algorithm, built.scenario.rounds
     return method.peers(built.calibration, built.training, built.sizes, rounds, streams, built.learning.public)
 
@@ -202,8 +202,10 @@ def scoreboard(built: World) -> Scoreboard:
     return Scoreboard(evaluator, built.agents, built.learning.features, built.scenario.rounds)
 
 
-def first_event(built: World, attached: Sequence[str] = ()) -> events.RunStarted:
-    """What a log begins with."""
+def first_event(
+    built: World, attached: Sequence[str] = (), *, live: bool = False, own: bool = False
+) -> events.RunStarted:
+    """What a log begins with; agents of a `live` run may each have had a noise of their `own`."""
     return events.RunStarted(
         schema=events.SCHEMA,
         version=VERSION,
@@ -214,7 +216,17 @@ def first_event(built: World, attached: Sequence[str] = ()) -> events.RunStarted
         features=built.learning.features,
         attached=list(attached),
         names=agent_names(built.graph),
+        fit=_fitness(built, own=own),
+        caveats=built.scenario.caveats(live=live),
+        noise_key=built.noise_key,
     )
+
+
+def _fitness(built: World, *, own: bool) -> str:
+    """What the record of a run is fit for."""
+    if not built.calibration.noisy:
+        return publication.NO_NOISE
+    return publication.FROM_SECRET if own or built.noise_key is not None else publication.FROM_SEED
 
 
 def _watcher(progress: Progress, rounds: int) -> Subscriber:

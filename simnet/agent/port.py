@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from simnet.methods.peer import Known, Peer, Proposal
@@ -61,6 +61,9 @@ class Port(Protocol):
 
     async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
         """Wait for `ready` to hold, checked at every arrival; False if the deadline came first."""
+
+    def alarm(self, time: float) -> Awaitable[object]:
+        """A point in time, to wait for later."""
 
     async def rendezvous(self) -> None:
         """Wait until every agent waits here and no message is on its way."""

@@ -55,7 +55,7 @@ def row_paths(world: World, plan: Audit) -> tuple[RowPath, ...]:
     scenario, part = world.scenario, world.learning.parts[plan.victim]
     row = part.X[[plan.row]].tobytes() if isinstance(part.X, np.ndarray) else part.X[[plan.row]].toarray().tobytes()
     label = float(part.y[plan.row])
-    held, reporting = hold(scenario, world.graph, world.learning.parts)
+    held, reporting = hold(scenario, world.graph, world.learning.parts, world.streams)
     if reporting is None:
         return (RowPath(1.0, None, world.objectives),)
     reports = reporting.reports[plan.victim]

@@ -100,6 +100,7 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("dual drift", number(accuracy["dual_drift"]), "0 on a perfect network"),
         ("ε claimed", number(privacy["claimed_epsilon"]), "what the paper's theorem says of this noise"),
         ("ε proven", number(privacy["proven_epsilon"]), f"at δ = {privacy['delta']:g}: {privacy['basis']}"),
+        *(("", "", f"ε does not cover: {caveat}") for caveat in privacy.get("caveats", ())),
         ("broadcasts", number(traffic["broadcasts"]), _skipped(summary)),
         ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
         ("on the wire", f"{traffic['wire_bytes'] / 1e6:.3f} MB", f"{traffic['payload_bytes']:,} payload bytes"),
@@ -107,9 +108,10 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("missed", f"{stale['missed_share']:.1%}", "of the values used: a newer release had not arrived"),
         ("gradients", number(summary["work"]["gradients"]), "evaluated by all agents"),
         ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
-        ("digest", summary["digest"][:12], "of these events" if live else "same scenario and seed, same digest"),
+        ("digest", summary["digest"][:12], _repeats(result, live=live)),
+        ("this record", "", privacy.get("fit") or ""),
     ]
-    for row in (*rows[:-2], *_air(summary), *rows[-2:]):
+    for row in (*rows[:-3], *_air(summary), *rows[-3:]):
         table.add_row(*row)
     return table
 
@@ -125,6 +127,12 @@ def _air(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
         parts = ", ".join(f"{value:.4g} {name}" for name, value in joules.items())
         rows.append(("joules", f"{sum(joules.values()):.4g}", parts))
     return rows
+
+
+def _repeats(result: Result, *, live: bool) -> str:
+    """Whether somebody else gets the same events from the scenario."""
+    drawn_anew = live or result.scenario.privacy.noise == "fresh"
+    return "of these events" if drawn_anew else "same scenario and seed, same digest"
 
 
 def _skipped(summary: dict[str, Any]) -> str:

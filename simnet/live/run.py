@@ -96,6 +96,8 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
         )
     if scenario.until is not None:
         return "until: only simulated time can end a run; live agents finish their rounds, so leave it out"
+    if scenario.privacy.noise != "seed":
+        return "privacy.noise: live agents draw noise of their own, each from its own secret; leave it at 'seed'"
     if scenario.fault:
         return "fault: live agents break for real; leave the faults out, and kill a process to see one"
     if reason := scenario.algorithm.misfit_of_live():
@@ -150,7 +152,8 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
     streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in journals]
     numbers: dict[tuple[int, int], int] = {}
     now = 0.0
-    bus.emit(now, first_event(world))
+    own = all(folder.has_secret(path) for path in folders)
+    bus.emit(now, first_event(world, live=True, own=own))
     for now, found in in_order(streams):
         event = found
         if isinstance(event, _MESSAGES):

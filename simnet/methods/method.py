@@ -17,7 +17,7 @@ from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
-from simnet.privacy.ledger import Account, Ledger
+from simnet.privacy.ledger import BARE, Account, Ledger
 from simnet.streams import Streams
 from simnet.vectors import Square
 
@@ -63,6 +63,13 @@ class Calibration:
     plans: Sequence[NoisePlan | None]
     regulariser: float = 0.0
     limit: float = math.inf
+
+    @property
+    def noisy(self) -> bool:
+        """Whether anything is perturbed."""
+        return any(
+            charge.mechanism != BARE.mechanism for plan in self.plans if plan is not None for charge in plan.charges
+        )
 
     def ledger(self, delta: float) -> Ledger:
         """An empty ledger."""

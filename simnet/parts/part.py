@@ -28,7 +28,7 @@ class Section(BaseModel):
         """The files that this table and those inside it name, as the scenario writes them."""
         for name, info in type(self).model_fields.items():
             value = getattr(self, name)
-            if any(isinstance(mark, NamesFile) for mark in info.metadata):
+            if value is not None and any(isinstance(mark, NamesFile) for mark in info.metadata):
                 yield value
             for inner in value if isinstance(value, tuple) else (value,):
                 if isinstance(inner, Section):

@@ -67,6 +67,14 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """names of the user's own processes that took part: the scenario alone does not repeat such a run"""
     names: list[str] | None = None
     """what the file of the topology calls the agents, in their order; absent if only by their numbers"""
+    fit: str | None = None
+    """what the record may be given away for; absent in logs of old versions"""
+    caveats: list[str] = []
+    """what ε does not cover in this run"""
+    noise_key: str | None = None
+    """SHA-256 of the key that noise was drawn from; absent if it was drawn from the seed, or by live agents"""
+    published: bool = False
+    """true: what no mechanism protects was taken out of the record"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +84,7 @@ class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
 
 
 class SolveFinished(AtAgent, frozen=True, forbid_unknown_fields=True):
-    """The local solve is done. Its cost is an evaluation figure: it depends on the data and is not released."""
+    """The local solve is done. Its cost is an evaluation figure: it depends on the data and is not published."""
 
     told: ClassVar[str] = "agent {agent} finished its solve of round {round}"
 
@@ -304,14 +312,14 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
     round: int
     test_error: float
     """share of errors on the test set, mean over agents"""
-    train_loss: float
-    """loss of each agent's model on its own rows, mean over agents"""
-    objective: float
-    """each agent's objective, regulariser included, at its own model, mean over agents"""
     consensus: float
     """root mean square distance of the models from their mean"""
     dual_drift: float
     """norm of the sum of all duals: 0 on a perfect network"""
+    train_loss: float | None = None
+    """loss of each agent's model on its own rows, mean over agents; absent from published records"""
+    objective: float | None = None
+    """each agent's objective, regulariser included, at its own model, mean over agents; not in published records"""
     agent_test_error: list[float] | None = None
     """of each agent; in the last round only"""
     agent_train_loss: list[float] | None = None

@@ -103,7 +103,7 @@ _COUNTED: dict[type[events.Event], str] = {
     events.BroadcastSkipped: "skips",
 }
 """What is counted one by one, and under which name."""
-_ACCURACY = tuple(field.name for field in msgspec.structs.fields(events.EvaluationDone) if field.type is float)
+_ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
 _REASONS: tuple[str, ...] = next(
     get_args(field.type) for field in msgspec.structs.fields(events.BroadcastSkipped) if field.name == "reason"
 )
@@ -232,7 +232,7 @@ class Metrics:
             | {name: getattr(event, name) for name in _ACCURACY}
             | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
             | self.counters.communication()
-            | {"missed_share": stale.pop("missed_share"), "gradients": sum(self.counters["gradients"])}
+            | {"missed_share": stale.pop("missed_share"), "gradients": self._gradients}
             | {f"staleness_{name}": value for name, value in stale.items()}
             | self._spent_on_air()
         )
@@ -253,6 +253,11 @@ class Metrics:
         self.end = event
 
     @property
+    def _gradients(self) -> int | None:
+        """Of all agents so far; a published record does not tell."""
+        return None if self.start is not None and self.start.published else sum(self.counters["gradients"])
+
+    @property
     def staleness(self) -> Counter[int]:
         """How many of the values used were how many rounds old."""
         return self.counters.values.so_far
@@ -271,7 +276,7 @@ class Metrics:
             privacy = self._privacy.agent(agent)
             row["staleness_mean"] = self.counters["staleness_sum"][agent] / used if used else 0.0
             row["missed_share"] = self.counters["missed"][agent] / used if used else 0.0
-            row["gradients"] = self.counters["gradients"][agent]
+            row["gradients"] = self.counters["gradients"][agent] if self._gradients is not None else None
             if any(self._air.sent):
                 row["airtime"] = self._air.sent[agent]
             row["rounds"] = finished[agent] if finished else None
@@ -314,11 +319,12 @@ class Metrics:
                 "proven_epsilon": privacy.proven_epsilon,
                 "basis": privacy.basis,
                 "releases_max": max(self.counters["releases"]),
-            },
+            }
+            | ({"fit": self.start.fit, "caveats": self.start.caveats} if self.start.fit else {}),
             "communication": self.counters.communication(),
             "skips_by_reason": dict(self._skips),
             "staleness": self.counters.values.summary(),
-            "work": {"gradients": sum(self.counters["gradients"]), "work_seconds": self._work},
+            "work": {"gradients": self._gradients, "work_seconds": self._work if self._gradients is not None else None},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
         } | self._cost()
 

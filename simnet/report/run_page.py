@@ -93,7 +93,7 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Skipped", percent(_share(traffic["skips"], turns)), f"{traffic['skips']:,} of {turns:,} rounds"),
         ("Staleness", figure(stale["mean"]), f"rounds; {percent(stale['fresh_share'])} fresh, at most {stale['max']}"),
         ("Missed", percent(stale["missed_share"]), "of the values used: a newer release had not arrived"),
-        ("Gradients", f"{summary['work']['gradients']:,}", "evaluated by all agents"),
+        ("Gradients", _count(summary["work"]["gradients"]), "evaluated by all agents"),
         ("Simulated", seconds(time["simulated"]), f"{seconds(time['wall'])} of computing" if time["wall"] else ""),
     ]
     if air := summary.get("airtime"):
@@ -109,6 +109,10 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def _fates(traffic: Mapping[str, int]) -> str:
     names = ("lost", "overflowed", "unreachable", "in_flight")
     return ", ".join(f"{traffic[name]:,} {name.replace('_', ' ')}" for name in names if traffic[name]) or "all of them"
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
 
 
 def _share(part: int, whole: int) -> float | None:

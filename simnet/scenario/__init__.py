@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
-from simnet.agent.pacing import AnyPacing, Compute, Ideal
+from simnet.agent.pacing import AnyPacing, Compute, Ideal, Pacing
 from simnet.errors import ScenarioError
+from simnet.learning.dealing import BY_LABEL
 from simnet.learning.sources import Data
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
@@ -29,6 +30,7 @@ from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.part import OneOf, Section, WordOf
 from simnet.privacy.budget import Privacy
 from simnet.record.metrics import Cost
+from simnet.record.publication import LABELS_DEAL, TIMES_TELL
 from simnet.record.thinning import Log
 from simnet.scenario.toml import escaped, parse
 from simnet.sim.faults import AnyFault
@@ -176,9 +178,21 @@ class Scenario(Section):
             entrywise_codec=self.network.codec == "top-k",
             states_get_lost=any(fault.loses_state for fault in self.fault),
         )
+        if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
+            raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
         if reason := self.algorithm.misfit(around) or self.algorithm.misfit_of_privacy(self.privacy):
             raise ValueError(reason)
         return self
+
+    @property
+    def pacing(self) -> Pacing:
+        """When rounds end, and when messages leave."""
+        return self.network.pacing.hiding(work_tells=self.compute.tells)
+
+    def caveats(self, *, live: bool = False) -> list[str]:
+        """What ε does not cover in a run of it; real work takes its own time, whatever the scenario says of it."""
+        found = [TIMES_TELL] if (live or self.compute.tells) and not self.pacing.keeps_time else []
+        return found + ([LABELS_DEAL] if self.data.partition in BY_LABEL else [])
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:

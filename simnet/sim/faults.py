@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -33,6 +33,9 @@ Place = tuple[int | None, int | None, list[int] | None]
 
 class Fault(Part):
     """Something that breaks."""
+
+    halts: ClassVar[bool] = False
+    """Whether agents stand still by it."""
 
     @property
     def loses_state(self) -> bool:
@@ -99,6 +102,7 @@ class Crash(SpanFault):
     """An agent stops, and goes on after a while."""
 
     kind: Literal["crash"]
+    halts: ClassVar[bool] = True
     agent: Whole = Field(description="which one")
     state: Literal["kept", "lost"] = Field("kept", description="whether model and dual survive; the ledger always does")
 
@@ -131,6 +135,7 @@ class Churn(Fault):
     """Every agent is up and down in turns, for exponential times."""
 
     kind: Literal["churn"]
+    halts: ClassVar[bool] = True
     up: PositiveSeconds = Field(description="mean time up")
     down: PositiveSeconds = Field(description="mean time down")
     agents: tuple[Whole, ...] = Field((), description="which ones; empty: all")

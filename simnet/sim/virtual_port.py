@@ -120,6 +120,9 @@ class VirtualPort:
             self._waiting = None
             signal.end(False)
 
+    def alarm(self, time: float) -> Signal:
+        return self._engine.timer(time, NEW_WORK)
+
     async def rendezvous(self) -> None:
         await self._engine.meeting.join(self.agent)
         while self._restart is not None:
