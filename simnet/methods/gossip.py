@@ -29,7 +29,7 @@ from pydantic import Field, model_validator
 from simnet.learning.dataset import Matrix
 from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.learning.solver import Problem, Solution, Solver
-from simnet.methods.method import AgentSize, Calibration, Method, Surroundings
+from simnet.methods.method import AgentSize, Calibration, Finding, Method, Setting, Surroundings
 from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, added
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
@@ -145,6 +145,25 @@ class Gossip(Method):
             secret = gaussian(streams.generator("noise", f"{pair[0]}-{pair[1]}"), self.pair_sigma, features)
             total += secret if agent == pair[0] else -secret
         return total
+
+    def theory(self, setting: Setting) -> list[Finding]:
+        """How fast a network that loses nothing comes to the mean: the second largest eigenvalue of the mixing."""
+        A = np.asarray(setting.adjacency, dtype=np.float64)
+        degrees, one = A.sum(axis=0), np.eye(len(A))
+        mixing = (
+            (one + A) / (degrees + 1)
+            if self.averaging == "push-sum"
+            else one + (A - np.diag(degrees)) / (1 + degrees.max())
+        )
+        factor = float(np.sort(np.abs(np.linalg.eigvals(mixing)))[-2]) if len(A) > 1 else 0.0
+        return [
+            Finding(
+                "gossip: all agents reach the mean",
+                factor < 1.0 - 1e-9,
+                1.0 - factor,
+                f"without loss, the distance to the mean falls by a factor of {factor:.4g} per round in the long run",
+            )
+        ]
 
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
         return {"loss": self.loss, "regulariser": regulariser, "averaging": self.averaging}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from simnet import Scenario, run
 from simnet.build import build
+from simnet.cli.explain import explain
 from simnet.errors import ScenarioError
 from simnet.record.bus import Bus
 from simnet.record.lines import unpack
@@ -165,3 +168,12 @@ def test_what_does_not_go_together_is_one_sentence(changes, field):
 def test_an_observer_that_is_no_agent_is_one_sentence():
     with pytest.raises(ScenarioError, match=r"privacy\.observers.*9"):
         run(scenario(**{"privacy.observers": [[9]]}))
+
+
+@pytest.mark.parametrize("averaging", ["plain", "push-sum"])
+def test_models_come_together_as_fast_as_the_eigenvalue_says(averaging):
+    changes = {"algorithm.averaging": averaging, "topology": {"kind": "ring", "agents": AGENTS}, "rounds": 30}
+    sentence = explain(scenario(**changes))["theory"]["gossip: all agents reach the mean"]
+    factor = float(re.search(r"factor of ([\d.]+)", sentence)[1])
+    found = [row["consensus"] for row in run(scenario(**changes)).rounds]
+    assert found[20] / found[19] == pytest.approx(factor, rel=0.02)
