@@ -24,7 +24,7 @@ from simnet.learning.objective import LocalObjective
 from simnet.methods.method import AgentSize, Calibration
 from simnet.network.frame import HEADER_BYTES, Writer
 from simnet.network.link import Link, connect, refuse_above_queue
-from simnet.network.model import Ends, LinkModel, link_models
+from simnet.network.model import Ends, LinkModel, known_agents, link_models
 from simnet.network.queueing import Transmitter
 from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise_key import fingerprint, fresh_key, noise_root, read_key
@@ -64,6 +64,8 @@ class World:
 def build(scenario: Scenario) -> World:
     """Load the data, draw the graph, calibrate the noise."""
     edges = draw_graph(scenario)
+    for observer in scenario.privacy.observers:
+        known_agents(() if isinstance(observer, str) else observer, edges, "privacy.observers")
     dealt = deal_data(scenario, edges.number_of_nodes())
     streams, noise_key = draw_from(scenario, dealt.parts)
     held, reporting = hold(scenario, edges, dealt.parts, streams)

@@ -27,6 +27,7 @@ from simnet.record.folder import RunFolder
 from simnet.record.formats import summary_html
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
+from simnet.record.observed import Observed
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
@@ -138,6 +139,9 @@ def record(
     metrics, writer = Metrics(), LogWriter(sink)
     thinning = scenario.log.thinning(scenario.seed)
     subscribers: list[Subscriber] = [writer if thinning is None else Thinned(writer, thinning), metrics]
+    if scenario.privacy.observers:
+        metrics.observed = Observed()
+        subscribers.append(metrics.observed)
     if progress is not None:
         subscribers.append(_watcher(progress, scenario.rounds))
     started = perf_counter()
@@ -192,7 +196,10 @@ def peers_of(built: World, seed: int | None = None) -> list[Peer]:
     """The agents' mathematics; their noise is the scenario's, or that of another seed."""
     streams = built.streams if seed is None else Streams(seed)
     method, rounds = built.scenario.algorithm, built.scenario.rounds
-    return method.peers(built.calibration, built.training, built.sizes, rounds, streams, built.learning.public)
+    neighbours = [sorted(built.graph[agent]) for agent in built.graph]
+    return method.peers(
+        built.calibration, built.training, built.sizes, rounds, streams, built.learning.public, neighbours
+    )
 
 
 def scoreboard(built: World) -> Scoreboard:
@@ -219,6 +226,8 @@ def first_event(
         fit=_fitness(built, own=own),
         caveats=built.scenario.caveats(live=live),
         noise_key=built.noise_key,
+        in_step=built.scenario.network.pacing.aligned,
+        linear_gaussian=built.scenario.algorithm.linear_gaussian and built.scenario.network.codec == "float64",
     )
 
 

@@ -128,6 +128,8 @@ class Method(Part):
     """Whether some rounds release what is computed from earlier releases alone."""
     flips_labels: ClassVar[bool] = False
     """Whether rows are reported with flipped labels."""
+    linear_gaussian: ClassVar[bool] = False
+    """Whether all messages are linear in models that got Gaussian noise once: then ε can be told for each observer."""
 
     if TYPE_CHECKING:
 
@@ -230,8 +232,12 @@ class Method(Part):
         rounds: int,
         streams: Streams,
         public: Matrix | None = None,
+        neighbours: Sequence[Sequence[int]] = (),
     ) -> list[Peer]:
-        """The mathematics of all agents, in order; `public` are the features of its `public_share`."""
+        """The mathematics of all agents, in order.
+
+        `public` are the features of its `public_share`, `neighbours` those of each agent.
+        """
         agents = zip(calibration.plans, objectives, sizes, strict=True)
         return [
             self.peer(plan, objective, AgentPlace(agent, size, len(sizes), rounds), streams)

@@ -22,6 +22,23 @@ BARE_TOLERANCE = 1e-6
 """Where a local solve without noise may stop."""
 
 
+class _Observer:
+    """Accepts the word for an observer, or the agents of a coalition."""
+
+    what = "`eavesdropper`, `agent`, or a list of agents"
+    _agent = Number(what, 0, 2**53, whole=True)
+
+    def __call__(self, value: object) -> str | tuple[int, ...]:
+        if isinstance(value, (list, tuple)) and value:
+            return tuple(sorted({int(self._agent(agent)) for agent in value}))
+        if value not in ("eavesdropper", "agent"):
+            raise ValueError(self.what)
+        return str(value)
+
+
+Observer = Annotated[str | tuple[int, ...], BeforeValidator(_Observer())]
+
+
 class Privacy(Section):
     """The budget of every agent's data, against an eavesdropper on all links."""
 
@@ -45,6 +62,12 @@ class Privacy(Section):
     )
     noise_name: Name | None = Field(
         None, description="gives noise from the seed a name, so that it is not that of other runs with this seed"
+    )
+
+    observers: tuple[Observer, ...] = Field(
+        (),
+        description="against whom ε is told, from the log: `eavesdropper` (on all links), `agent` (any single one), or "
+        "a list of agents who join; a method whose messages are not linear in its noise has one ε for all of them",
     )
 
     @model_validator(mode="after")

@@ -73,6 +73,10 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """what ε does not cover in this run"""
     noise_key: str | None = None
     """SHA-256 of the key that noise was drawn from; absent if it was drawn from the seed, or by live agents"""
+    in_step: bool = False
+    """true: a value of a later round waits until its user gets there"""
+    linear_gaussian: bool = False
+    """true: all messages are linear in models that got Gaussian noise once, so that ε can be told for each observer"""
     published: bool = False
     """true: what no mechanism protects was taken out of the record"""
 

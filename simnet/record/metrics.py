@@ -18,6 +18,7 @@ from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
 from simnet.privacy.mechanisms import HUB
 from simnet.record import events
 from simnet.record.bus import COUNTS, Counters
+from simnet.record.observed import Observed
 
 Row = dict[str, Any]
 """A row of a table: figures by the names of their columns."""
@@ -161,15 +162,23 @@ class Metrics:
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
+        self.observed: Observed | None = None
+        """Who saw what, if the scenario asks for it; whoever sets it feeds it with all events."""
+        self._feeds = False
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
         self._events, self._now = seq, t
+        if self._feeds and self.observed is not None:
+            self.observed(seq, t, event)
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)
 
     def _started(self, event: events.RunStarted) -> None:
         self.start = event
+        if self.observed is None and event.scenario["privacy"].get("observers"):
+            self.observed, self._feeds = Observed(), True
+            self.observed(self._events, self._now, event)
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
         self.counters.open(len(event.rows))
         self._air = Airtime([0.0] * len(event.rows))
@@ -297,6 +306,11 @@ class Metrics:
             self._air.summary(self._now) | ({"joules": joules} if joules else {}) | ({"cost": totals} if totals else {})
         )
 
+    def _observers(self, scenario: dict[str, Any], proven: float | None) -> Row:
+        """ε against each observer that the scenario names."""
+        wanted = scenario["privacy"].get("observers")
+        return {"observers": self.observed.summary(wanted, proven)} if wanted and self.observed is not None else {}
+
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
         """summary.json; `wall` is the only number that does not come from the events."""
         assert self.start is not None
@@ -320,6 +334,7 @@ class Metrics:
                 "basis": privacy.basis,
                 "releases_max": max(self.counters["releases"]),
             }
+            | self._observers(scenario, privacy.proven_epsilon)
             | ({"fit": self.start.fit, "caveats": self.start.caveats} if self.start.fit else {}),
             "communication": self.counters.communication(),
             "skips_by_reason": dict(self._skips),

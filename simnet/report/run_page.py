@@ -60,6 +60,7 @@ def _data(run: RunFacts, toml: str) -> dict[str, Any]:
         "name": slug(run.summary["scenario"]),
         "method": run.summary["algorithm"],
         "budget": run.summary["privacy"]["epsilon"],
+        "observers": run.summary["privacy"].get("observers"),
         "simulated": run.summary["time"]["simulated"],
         "places": places,
         "links": columns(drawn),
@@ -122,10 +123,21 @@ def _share(part: int, whole: int) -> float | None:
 def _promise(privacy: Mapping[str, Any]) -> str:
     if privacy["proven_epsilon"] is None:
         return "No proof bounds what this run gave away."
+    against = "".join(
+        f" Against {_observer(name)} ε is {figure(epsilon)}."
+        for name, epsilon in (privacy.get("observers") or {}).items()
+        if not isinstance(epsilon, dict)
+    )
     return (
         f"One row of training data lives at one agent, so the worst agent counts: the run is "
-        f"({figure(privacy['proven_epsilon'])}, {privacy['delta']:g})-differentially private by proof."
+        f"({figure(privacy['proven_epsilon'])}, {privacy['delta']:g})-differentially private by proof.{against}"
     )
+
+
+def _observer(name: str) -> str:
+    """The name that summary.json has for an observer, in words."""
+    words = {"eavesdropper": "an eavesdropper on all links", "agent": "any single agent"}
+    return words.get(name, f"the agents {name.replace('+', ', ')} together")
 
 
 def _reports(run: RunFacts) -> str:

@@ -82,6 +82,12 @@ function showPrivacy() {
   if ((data.charges.agent ?? []).length < data.charges_in_all) {
     note("charges-note", `The first ${format.count(data.charges.agent.length)} of ${format.count(data.charges_in_all)} charges are listed; the totals count all of them.`);
   }
+  const nearby = Object.entries(data.observers?.agent_by_distance ?? {}).map(([links, epsilon]) => [Number(links), epsilon]);
+  if (nearby.length) {
+    new Chart(byId("privacy-charts"), { title: "Largest ε against one other agent, by distance", bars: true, peak: true, edges: between(nearby.map(([links]) => links)),
+      x: { label: "links between observer and observed", name: "links:", values: nearby.map(([links]) => links), format: format.count, whole: true },
+      y: { ...ticks, zero: true, reference: data.observers.eavesdropper }, series: [{ name: "ε", values: nearby.map(([, epsilon]) => epsilon), colour: accent }] });
+  }
   for (const [key, title] of [["proven_epsilon", "Proven ε of every agent"], ["claimed_epsilon", "Claimed ε of every agent"]]) {
     const lines = spentByRound(key);
     if (lines) new Chart(byId("privacy-charts"), { title, x: axes.round, y: { ...ticks, zero: true }, series: lines });
