@@ -244,7 +244,7 @@ class VirtualEngine:
             link.halt(now)
         for message, passage, carried, copies in self._outbox.get(agent, ()):
             if message.callbacks != () and passage.departs > now:
-                share = min(1.0, (passage.departs - now) / (passage.departs - passage.starts))
+                share = _unsent(passage, now)
                 self._withdraw(message, copies)
                 self.bus.lost(now, message, "sender-down", ceil(carried * share))
                 self.landed()
@@ -351,6 +351,11 @@ class VirtualEngine:
         self.in_flight -= 1
         if not self.in_flight:
             self.meeting.hold()
+
+
+def _unsent(passage: Passage, now: float) -> float:
+    """Which share of a message has not left; its first and its last bit may leave together."""
+    return 1.0 if passage.starts >= now else (passage.departs - now) / (passage.departs - passage.starts)
 
 
 def _ends(passage: Passage) -> float:

@@ -179,7 +179,11 @@ class ReferenceEngine:
             way.halt(self.now)
         for message, passage, carried in self._on_the_way(agent):
             if passage.departs > self.now:
-                share = min(1.0, (passage.departs - self.now) / (passage.departs - passage.starts))
+                share = (
+                    1.0
+                    if passage.starts >= self.now
+                    else (passage.departs - self.now) / (passage.departs - passage.starts)
+                )
                 self._withdrawn.add(message.number)
                 self._land(events.MessageLost, message, "sender-down", ceil(carried * share))
 
