@@ -26,7 +26,8 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
     """Topic → fact → value."""
     built = build(scenario)
     build_links(scenario, built.graph)  # refuses overrides of links that do not exist
-    happenings(scenario.fault, built.graph, Streams(scenario.seed))  # and faults of agents that do not
+    # and faults of agents that do not
+    happenings(scenario.fault, built.graph, Streams(scenario.seed), scenario.find)
     graph, learning, sizes = built.graph, built.learning, built.sizes
     return {
         "scenario": {

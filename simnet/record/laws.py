@@ -6,12 +6,13 @@
 - A release is paid before it is made and made before it is sent: releases = broadcasts = ledger entries for a release.
 - A test is paid before its first answer; what passes is released, nothing else, and not more often than was paid for.
 - A value used is the newest that has arrived: its staleness is what the deliveries say it is.
+- Nothing is delivered to an agent that is down, nor over a link that is.
 - On a shared channel an agent sends one thing at a time.
 - A round is evaluated when all agents have finished it, and the last line tells how far each agent came.
 
 `Laws` is a subscriber like any metric. However long the run, it remembers one entry per agent, per link and per message
-in flight. The laws come in four groups: rounds, messages, air (if agents share a channel), evaluations. `_GROUPS` says
-which function checks which kind of event.
+in flight. The laws come in five groups: rounds, messages, reach, air (if agents share a channel), evaluations.
+`_GROUPS` says which function checks which kind of event.
 """
 
 from __future__ import annotations
@@ -96,6 +97,10 @@ class _Run:
         self.flying: dict[int, tuple[int, int, int, bool, bool, float]] = {}
         self.last_message = self.last_evaluation = 0
         self.down: Counter[int] = Counter()
+        self.broken: Counter[tuple[int, ...]] = Counter()
+        """Agents (a) that are down, links (a, b) that are, and how many faults keep them so."""
+        self.sides: list[set[int]] = []
+        """The agents that partitions keep from the others."""
         thinning = self.thinning = Thinning.of(start.scenario)
         self.told = {a: agent for a, agent in self.agents.items() if thinning is None or thinning.samples(a)}
         """The agents of which the log holds what they did."""
@@ -295,6 +300,23 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
             link.newest = max(link.newest, event.round)
 
 
+def _broke(run: _Run, event: events.FaultEvent) -> None:
+    began = isinstance(event, events.FaultBegan)
+    if event.fault == "partition":
+        (run.sides.append if began else run.sides.remove)(set(event.agents or ()))
+    elif event.fault in ("crash", "link-down"):
+        place = tuple(sorted(end for end in (event.agent, event.peer) if end is not None))
+        run.broken[place] += 1 if began else -1
+
+
+def _reached(run: _Run, event: events.MessageDelivered) -> None:
+    ends = (min(event.agent, event.peer), max(event.agent, event.peer))
+    if run.broken[(event.agent,)] > 0:
+        run.complain(f"message {event.message} is delivered to agent {event.agent}, which is down")
+    if run.broken[ends] > 0 or any(len(side.intersection(ends)) == 1 for side in run.sides):
+        run.complain(f"message {event.message} is delivered over the link {ends[0]}-{ends[1]}, which is down")
+
+
 def _broke_or_healed(run: _Run, event: events.FaultEvent) -> None:
     if event.fault == "crash" and event.agent is not None:
         run.down[event.agent] += 1 if isinstance(event, events.FaultBegan) else -1
@@ -347,6 +369,10 @@ _GROUPS: dict[str, dict[type[events.Event], _Check]] = {
         **dict.fromkeys(events.FATES, _met_fate),
         events.MessageRetransmitted: _retransmitted,
         events.ValueUsed: _used,
+    },
+    "reach": {
+        **dict.fromkeys((events.FaultBegan, events.FaultEnded), _broke),
+        events.MessageDelivered: _reached,
     },
     "air": {events.AirUsed: _aired},
     "evaluations": {

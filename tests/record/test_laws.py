@@ -275,6 +275,23 @@ def test_in_lock_step_a_value_of_a_later_round_is_not_in_force_yet():
     assert pair(*ahead, *arrivals, *behind, *ended(0, 1, 0), pacing="deadline") == []
 
 
+@pytest.mark.parametrize(
+    ("place", "complaint"),
+    [
+        (("crash", 1), "message 1 is delivered to agent 1, which is down"),
+        (("link-down", 1, 0), "message 1 is delivered over the link 0-1, which is down"),
+        (("partition", None, None, [1]), "message 1 is delivered over the link 0-1, which is down"),
+        (("crash", 0), None),
+        (("partition", None, None, [0, 1]), None),
+    ],
+)
+def test_nothing_reaches_an_agent_that_is_down_or_crosses_a_link_that_is(place, complaint):
+    arrives = [*broadcast(0, 1, 1), ev.MessageDelivered(1, 1, 0, 1), *ended(0, 1, 1)]
+    findings = pair(ev.FaultBegan(*place), *arrives)
+    assert [finding.partition(" s: ")[2] for finding in findings] == ([] if complaint is None else [complaint])
+    assert pair(ev.FaultBegan(*place), ev.FaultEnded(*place), *arrives) == []
+
+
 def test_a_round_is_evaluated_after_all_have_finished_it_and_once():
     done = ev.EvaluationDone(1, 0.2, 0.3, 0.3, 0.0, 0.0)
     (finding,) = pair(*broadcast(0, 1, 1), *ended(0, 1, 1), done)
