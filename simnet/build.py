@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import networkx as nx
 import numpy as np
 
+from simnet.agent.audience import Audience
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import WorkTime
 from simnet.agent.row_reports import Reporting, Reports, from_users, upload
@@ -185,7 +186,10 @@ def build_port(
     """One agent's way to the outside."""
     network = scenario.network
     inbox, payloads = network.inbox.inbox(), build_writer(scenario, agent)
-    return VirtualPort(engine, agent, neighbourhood, payloads, work, scenario.rounds, inbox, network.recovery_time)
+    audience = Audience(neighbourhood.peers, network.peers, Streams(scenario.seed), agent)
+    return VirtualPort(
+        engine, agent, neighbourhood, payloads, work, scenario.rounds, inbox, network.recovery_time, audience
+    )
 
 
 def build_writer(scenario: Scenario, agent: int) -> Writer:

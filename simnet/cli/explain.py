@@ -48,6 +48,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
         **_privacy(built),
         **_theory(built),
         "traffic": _traffic(built) | _reports(built.reporting),
+        **_over_time(built),
     }
 
 
@@ -118,6 +119,32 @@ def delay_cautions(scenario: Scenario) -> list[str]:
     ]
 
 
+def peer_cautions(scenario: Scenario) -> list[str]:
+    """What to know about duals of which most neighbours hear nothing: a sentence where nothing repairs them."""
+    peers, duals = scenario.network.peers, getattr(scenario.algorithm, "duals", "node")
+    if peers is None or duals != "node":
+        return []
+    return [
+        f"with peers = {peers} the other neighbours miss a release as if it were lost: node duals drift away for good; "
+        'duals = "edge" or "healing" would do'
+    ]
+
+
+def _over_time(built: World) -> dict[str, Facts]:
+    """What changes while the run goes on, by the files that say so."""
+    scenario, facts = built.scenario, Facts()
+    network, line = scenario.network, scenario.network.line
+    rates = {"link": network.link.bandwidth} | {f"override.{i}": o.bandwidth for i, o in enumerate(network.override)}
+    rates |= {f"line.{side}": each.bandwidth for side, each in (("up", line.up), ("down", line.down)) if each}
+    for place, rate in rates.items():
+        if rate is not None and not isinstance(rate, float):
+            facts[f"network.{place}.bandwidth"] = rate.read(scenario.find).told()
+    for index, fault in enumerate(scenario.fault):
+        if (told := fault.told(index, built.graph, scenario.find)) is not None:
+            facts[f"fault.{index} ({fault.word})"] = told
+    return {"over time": facts} if facts else {}
+
+
 def _first_message(built: World) -> tuple[int, int, float]:
     """Payload bytes, bytes on the wire and seconds on the line of a first value, by the code that sends it."""
     sender = max(built.graph, key=lambda agent: built.graph.degree[agent])
@@ -138,14 +165,14 @@ def _traffic(built: World) -> Facts:
     scenario = built.scenario
     payload, message, seconds = _first_message(built)
     releases = scenario.algorithm.most_releases(scenario.rounds)
-    messages = releases * sum(size.degree for size in built.sizes)
+    messages = releases * sum(min(size.degree, scenario.network.peers or size.degree) for size in built.sizes)
     facts: Facts = {
         "bytes per message": f"{message:,} ({payload:,} payload)",
         "messages at most": f"{messages:,} ({releases} releases per agent)",
         "bytes at most": f"{messages * message:,} for values; notices, acknowledgements and repetitions come on top",
         "pacing": scenario.network.pacing.word,
     }
-    if cautions := delay_cautions(scenario):
+    if cautions := delay_cautions(scenario) + peer_cautions(scenario):
         facts["caution"] = "; ".join(cautions)
     if scenario.network.link.bandwidth is not None:
         facts["time to send one"] = f"{1e3 * seconds:.3g} ms"

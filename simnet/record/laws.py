@@ -110,6 +110,8 @@ class _Run:
         """Nothing is sent again."""
         self.has_channel = "network.channel.kind" in settings
         self.until: float | None = settings.get("until")
+        self.peers: int | None = settings.get("network.peers")
+        """How many neighbours an agent speaks to in a round; None: all."""
         self.one_way = settings.get("algorithm.hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
 
@@ -207,8 +209,9 @@ def _ended(run: _Run, event: events.DualUpdated) -> None:
         )
     if agent.tested and not agent.released:
         run.complain(f"{_who(event)} passed the test and released nothing")
-    if agent.sent != degree and (agent.broadcasts or agent.sent):
-        run.complain(f"{_who(event)} sends {agent.sent} messages to {degree} neighbours")
+    spoken_to = degree if run.peers is None else min(degree, run.peers)
+    if agent.sent != spoken_to and (agent.broadcasts or agent.sent):
+        run.complain(f"{_who(event)} sends {agent.sent} messages to {spoken_to} neighbours")
     if agent.used != degree and not (run.one_way and agent.used == 0):
         run.complain(f"{_who(event)} uses {agent.used} values of {degree} neighbours")
     agent.finished, agent.round = event.round, 0
