@@ -119,14 +119,19 @@ def delay_cautions(scenario: Scenario) -> list[str]:
     ]
 
 
-def peer_cautions(scenario: Scenario) -> list[str]:
-    """What to know about duals of which most neighbours hear nothing: a sentence where nothing repairs them."""
-    peers, duals = scenario.network.peers, getattr(scenario.algorithm, "duals", "node")
-    if peers is None or duals != "node":
+def peer_cautions(built: World) -> list[str]:
+    """What to know about duals when some neighbours hear nothing: a sentence where that is too much for them."""
+    peers, duals = built.scenario.network.peers, getattr(built.scenario.algorithm, "duals", "node")
+    degrees = max(1, sum(size.degree for size in built.sizes))
+    if peers is None or duals == "edge":
+        return []
+    missed = 1 - sum(min(size.degree, peers) for size in built.sizes) / degrees
+    fate = {"node": "drift away for good", "healing": "may not settle"}[duals]
+    if not missed or (duals == "healing" and missed < 0.5):
         return []
     return [
-        f"with peers = {peers} the other neighbours miss a release as if it were lost: node duals drift away for good; "
-        'duals = "edge" or "healing" would do'
+        f"with peers = {peers} neighbours miss {100 * missed:.3g} % of the releases, as if they were lost: "
+        f'{duals} duals {fate}; duals = "edge" would do'
     ]
 
 
@@ -172,7 +177,7 @@ def _traffic(built: World) -> Facts:
         "bytes at most": f"{messages * message:,} for values; notices, acknowledgements and repetitions come on top",
         "pacing": scenario.network.pacing.word,
     }
-    if cautions := delay_cautions(scenario) + peer_cautions(scenario):
+    if cautions := delay_cautions(scenario) + peer_cautions(built):
         facts["caution"] = "; ".join(cautions)
     if scenario.network.link.bandwidth is not None:
         facts["time to send one"] = f"{1e3 * seconds:.3g} ms"

@@ -31,6 +31,9 @@ OPPORTUNITY = 1500
 """Bytes that may leave at one line of a Mahimahi file."""
 
 
+NOTICED = 0.1
+"""Seconds: a line on which nothing leaves for longer than this counts as down."""
+
 _ROUNDING = 1e-6
 """Bits: a packet that ends where a rate does must not wait for the next one because of a rounding."""
 
@@ -187,14 +190,15 @@ class VaryingRate(Part):
 
     @property
     @abstractmethod
-    def up_share(self) -> float:
-        """Share of the time at which something may leave; of milliseconds where a file counts them."""
+    def pauses(self) -> list[float]:
+        """For how long nothing leaves, each time."""
 
     def told(self) -> str:
-        """What it is like, in words."""
+        """What it is like, in words; a pause that nobody would notice is none."""
+        noticed = [pause for pause in self.pauses if pause > NOTICED]
         return (
             f"{self.word}, {self.mean / 1e6:.4g} Mbit/s on average, repeats after {self.duration:g} s, "
-            f"{100 * self.up_share:.3g} % of the time up"
+            f"up for {100 * (1 - sum(noticed) / self.duration):.3g} % of it, longest pause {max(self.pauses):.3g} s"
         )
 
     def _cycle(self, streams: Streams, name: str, scale: float) -> Cycle:
@@ -246,8 +250,9 @@ class Mahimahi(VaryingRate):
         return self._period / 1e3
 
     @property
-    def up_share(self) -> float:
-        return len(self._times) / self._period
+    def pauses(self) -> list[float]:
+        turns = [self._times[-1] - self._period, *self._times]
+        return [(after - before) / 1e3 for before, after in pairwise(turns)]
 
 
 class Steps(VaryingRate):
@@ -302,8 +307,8 @@ class Steps(VaryingRate):
         return self._period
 
     @property
-    def up_share(self) -> float:
-        return sum(lasts for lasts, rate in zip(self._lasts, self._amounts, strict=True) if rate) / self._period
+    def pauses(self) -> list[float]:
+        return [0.0, *(lasts for lasts, rate in zip(self._lasts, self._amounts, strict=True) if not rate)]
 
     @property
     def _lasts(self) -> list[float]:

@@ -28,7 +28,7 @@ def test_a_message_has_the_bytes_that_explain_foretells(path):
 
 
 def test_what_changes_over_time_is_told_with_its_figures(tmp_path):
-    (tmp_path / "rates.txt").write_text("1\n2\n2\n4\n")
+    (tmp_path / "rates.txt").write_text("100\n200\n200\n400\n")
     (tmp_path / "up.csv").write_text("0,0,1\n0,3,4\n1,0,4\n")
     (tmp_path / "contacts.csv").write_text("0,1,0,1\n")
     trace = {"kind": "mahimahi", "file": str(tmp_path / "rates.txt")}
@@ -40,7 +40,7 @@ def test_what_changes_over_time_is_told_with_its_figures(tmp_path):
             {"kind": "contacts", "file": str(tmp_path / "contacts.csv"), "period": 4},
         ],
     )
-    told = "mahimahi, 12 Mbit/s on average, repeats after 0.004 s, 75 % of the time up"
+    told = "mahimahi, 0.12 Mbit/s on average, repeats after 0.4 s, up for 50 % of it, longest pause 0.2 s"
     assert explain(scenario)["over time"] == {
         "network.link.bandwidth": told,
         "network.line.up.bandwidth": told,
@@ -54,4 +54,7 @@ def test_few_peers_are_counted_and_node_duals_are_warned_of():
     few = explain(world(**{"network.peers": 2}))["traffic"]
     assert few["messages at most"] == "144 (12 releases per agent)"
     assert "node duals drift away for good" in few["caution"]
-    assert "caution" not in explain(world(**{"network.peers": 2, "algorithm.duals": "edge"}))["traffic"]
+    assert "caution" not in explain(world(**{"network.peers": 2, "algorithm.duals": "healing"}))["traffic"]
+    fewer = explain(world(**{"network.peers": 1, "algorithm.duals": "healing"}))["traffic"]
+    assert "healing duals may not settle" in fewer["caution"]
+    assert "caution" not in explain(world(**{"network.peers": 1, "algorithm.duals": "edge"}))["traffic"]

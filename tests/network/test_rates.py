@@ -88,7 +88,8 @@ def test_an_opportunity_that_nobody_takes_is_wasted(tmp_path):
 def test_a_trace_of_one_packet_per_millisecond_carries_twelve_megabits(tmp_path):
     model = line(tmp_path, [1])
     assert Transmitter(model, Streams(1), "0>1").bandwidth == 12e6
-    assert model.bandwidth.told() == "mahimahi, 12 Mbit/s on average, repeats after 0.001 s, 100 % of the time up"
+    told = "mahimahi, 12 Mbit/s on average, repeats after 0.001 s, up for 100 % of it, longest pause 0.001 s"
+    assert model.bandwidth.told() == told
 
 
 def test_what_waits_dies_with_its_host_and_the_next_packet_takes_the_next_opportunity(tmp_path):
@@ -142,7 +143,8 @@ def test_a_rate_that_never_changes_is_bit_for_bit_a_constant_bandwidth(tmp_path)
 
 def test_headings_and_units_of_rates_are_read(tmp_path):
     model = line(tmp_path, ["t_ms,Mbps", "0,8", "1000,0"], "steps", unit="Mbit/s", time_unit="ms")
-    assert model.bandwidth.told() == "steps, 4 Mbit/s on average, repeats after 2 s, 50 % of the time up"
+    told = "steps, 4 Mbit/s on average, repeats after 2 s, up for 50 % of it, longest pause 1 s"
+    assert model.bandwidth.told() == told
     link = Link(model, Streams(1), "0>1")
     assert [link.send(0.0, 1_000_000).departs, link.send(0.0, 8).starts] == [1.0, 2.0]
 

@@ -178,10 +178,10 @@ class ReferenceEngine:
         self.meeting.hold()
 
     def _launch(self, message: Message, passage: Passage, size: int) -> None:
-        if self.is_cut(message):
-            self._fate(events.MessageUnreachable, message)
-        elif passage.fate == "overflowed":
+        if passage.fate == "overflowed":
             self._fate(events.MessageOverflowed, message)
+        elif self.is_cut(message):
+            self._fate(events.MessageUnreachable, message)
         else:
             self.launched()
             self._outbox.append((message, passage, size))

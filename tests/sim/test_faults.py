@@ -198,3 +198,13 @@ def test_contacts_that_cannot_be_are_refused_in_a_sentence(tmp_path, text, field
 def test_a_file_that_is_not_there_is_named():
     with pytest.raises(ScenarioError, match=r"fault\.0\.file = nowhere\.csv: cannot be read"):
         lawful(fault=[{"kind": "availability", "file": "nowhere.csv"}])
+
+
+def test_what_the_own_queue_refuses_has_overflowed_also_on_a_link_that_is_down():
+    link = {"bandwidth": "1 kbit/s", "queue": 0}
+    fault = {"kind": "link-down", "link": [0, 1], "at": 0.001}
+    changes = {"topology": {"kind": "ring", "agents": 4}, "network.link": link, "network.uplink": "shared"}
+    result = lawful(rounds=3, fault=[fault], **changes, **{"network.pacing": TICKS})
+    refused = {event.message for _, event in found(result, "message.sent") if event.wire_bytes == 0}
+    assert refused == {event.message for _, event in found(result, "message.overflowed")}
+    assert any({event.agent, event.peer} == {0, 1} for _, event in found(result, "message.overflowed"))
