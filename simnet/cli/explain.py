@@ -140,6 +140,7 @@ def _over_time(built: World) -> dict[str, Facts]:
     scenario, facts = built.scenario, Facts()
     network, line = scenario.network, scenario.network.line
     rates = {"link": network.link.bandwidth} | {f"override.{i}": o.bandwidth for i, o in enumerate(network.override)}
+    rates |= {"access": network.access.bandwidth}
     rates |= {f"line.{side}": each.bandwidth for side, each in (("up", line.up), ("down", line.down)) if each}
     for place, rate in rates.items():
         if rate is not None and not isinstance(rate, float):

@@ -34,6 +34,9 @@ OPPORTUNITY = 1500
 NOTICED = 0.1
 """Seconds: a line on which nothing leaves for longer than this counts as down."""
 
+_DIGITS = 15
+"""Of a time in milliseconds: more are no time."""
+
 _ROUNDING = 1e-6
 """Bits: a packet that ends where a rate does must not wait for the next one because of a rounding."""
 
@@ -223,7 +226,7 @@ class Mahimahi(VaryingRate):
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            if not line.strip().isdecimal():
+            if not line.strip().isdecimal() or len(line.strip()) > _DIGITS:
                 raise ScenarioError(f"{where}: line {number} is {line.strip()[:40]!r}, not a whole number of ms")
             times.append(int(line))
             if len(times) > 1 and times[-1] < times[-2]:
@@ -274,7 +277,7 @@ class Steps(VaryingRate):
         self._refuse_other_unit(headings[1], where)
         times = times * seconds_in(headings[0], self.time_unit, False, where, "time_unit")
         for number, before, after in zip(found.lines[1:], times, times[1:], strict=False):
-            if not before < after < inf:
+            if not -inf < before < after < inf:
                 raise ScenarioError(f"{where}: line {number} is not later than the one before")
         bad = ~((rates >= 0) & (rates < inf))
         if bad.any() or not rates.any():

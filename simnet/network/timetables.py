@@ -34,7 +34,7 @@ def read_timetable(path: Path, where: str, ends: int, unit: Unit | None, edges: 
     factor: float | None = None
     for number, cells in read_cells(path, where):
         line, row = f"{where}: line {number}", [cell.strip() for cell in cells]
-        if len(row) == len(columns) and factor is None and _time(row[-2]) is None:
+        if len(row) == len(columns) and factor is None and not any(map(_is_number, row[-2:])):
             factor = min(seconds_in(heading, unit, False, where) for heading in row[-2:])
             continue
         factor = seconds_in(None, unit, False, where) if factor is None else factor
@@ -62,11 +62,16 @@ def _add(spans: list[Span], span: Span, line: str) -> None:
     spans.append(span)
 
 
-def _time(cell: str) -> float | None:
+def _is_number(cell: str) -> bool:
     try:
-        value = float(cell)
+        float(cell)
     except ValueError:
-        return None
+        return False
+    return True
+
+
+def _time(cell: str) -> float | None:
+    value = float(cell) if _is_number(cell) else inf
     return value if isfinite(value) and value >= 0 else None
 
 

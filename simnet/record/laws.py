@@ -110,7 +110,8 @@ class _Run:
         """Nothing is sent again."""
         self.has_channel = "network.channel.kind" in settings
         self.until: float | None = settings.get("until")
-        self.peers: int | None = settings.get("network.peers")
+        peers = settings.get("network.peers")
+        self.peers = peers if isinstance(peers, int) else None
         """How many neighbours an agent speaks to in a round; None: all."""
         self.one_way = settings.get("algorithm.hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
@@ -306,7 +307,11 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
 def _broke(run: _Run, event: events.FaultEvent) -> None:
     began = isinstance(event, events.FaultBegan)
     if event.fault == "partition":
-        (run.sides.append if began else run.sides.remove)(set(event.agents or ()))
+        side = set(event.agents or ())
+        if began:
+            run.sides.append(side)
+        elif side in run.sides:
+            run.sides.remove(side)
     elif event.fault in ("crash", "link-down"):
         place = tuple(sorted(end for end in (event.agent, event.peer) if end is not None))
         run.broken[place] += 1 if began else -1

@@ -261,7 +261,7 @@ class _Timetabled(Fault):
         what = "agents" if self.ends == 1 else "links"
         again = "repeats" if self.period else "then down for good"
         return (
-            f"{len(shares)} {what}, up {np.mean(shares):.3g} % of {until:g} s on average "
+            f"{what} named: {len(shares)}, up {np.mean(shares):.3g} % of {until:g} s on average "
             f"({min(shares):.3g} to {max(shares):.3g} %), {again}"
         )
 

@@ -44,8 +44,8 @@ def test_what_changes_over_time_is_told_with_its_figures(tmp_path):
     assert explain(scenario)["over time"] == {
         "network.link.bandwidth": told,
         "network.line.up.bandwidth": told,
-        "fault.0 (availability)": "2 agents, up 75 % of 4 s on average (50 to 100 %), then down for good",
-        "fault.1 (contacts)": "1 links, up 25 % of 4 s on average (25 to 25 %), repeats",
+        "fault.0 (availability)": "agents named: 2, up 75 % of 4 s on average (50 to 100 %), then down for good",
+        "fault.1 (contacts)": "links named: 1, up 25 % of 4 s on average (25 to 25 %), repeats",
     }
     assert "over time" not in explain(world())
 

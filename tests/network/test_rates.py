@@ -157,6 +157,8 @@ def test_headings_and_units_of_rates_are_read(tmp_path):
         ("mahimahi", [3, 2], {}, "line 2 is earlier than the one before"),
         ("mahimahi", [1, 2.5], {}, "line 2 is '2.5', not a whole number of ms"),
         ("mahimahi", [-1], {}, "line 1 is '-1', not a whole number of ms"),
+        ("mahimahi", ["9" * 5000], {}, "not a whole number of ms"),
+        ("steps", ["-inf,1", "0,2"], {}, "line 2 is not later than the one before"),
         ("steps", ["0,1"], {}, "holds 1 rates, a trace has at least 2"),
         ("steps", ["0,1", "0,2"], {}, "line 2 is not later than the one before"),
         ("steps", ["0,1", "1,-2"], {}, "line 2 is no bit rate of 0 or more"),

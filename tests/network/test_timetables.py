@@ -45,6 +45,8 @@ def test_agents_go_by_the_names_of_the_topology_too(tmp_path):
         ("0,1,2\n0,x,3\n", "line 2 is '0,x,3', not agent, from, to"),
         ("0,1,2\n0,3,soon\n", "line 2 is '0,3,soon', not agent, from, to"),
         ("0,1,2\n0,-3,4\n", "line 2 is '0,-3,4', not agent, from, to"),
+        ("0,-3,4\n", "line 1 is '0,-3,4', not agent, from, to"),
+        ("0,nan,4\n", "line 1 is '0,nan,4', not agent, from, to"),
         ("7,1,2\n", "line 1 is about '7', and there is no such agent"),
         ("0,2,2\n", "line 1 ends before it begins"),
         ("0,1,3\n0,2,4\n", "line 2 overlaps an interval above it of the same"),
