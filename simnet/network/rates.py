@@ -10,12 +10,10 @@ of 0 takes nothing at all. mm-link counts its queue in the same way.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from bisect import bisect_right
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from math import floor, inf
+from math import inf
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -23,6 +21,7 @@ from pydantic import Field, PrivateAttr
 
 from simnet.errors import ScenarioError
 from simnet.network.measured_times import Unit, read_table, seconds_in
+from simnet.network.paces import Cycle, OpportunityPace, Pace, StepPace
 from simnet.parts.fields import BIT_RATE, BITS_PER_SECOND, FileName, Finder
 from simnet.parts.part import OneOf, Part, table
 from simnet.streams import Streams
@@ -37,128 +36,6 @@ NOTICED = 0.1
 _DIGITS = 15
 """Of a time in milliseconds: more are no time."""
 
-_ROUNDING = 1e-6
-"""Bits: a packet that ends where a rate does must not wait for the next one because of a rounding."""
-
-
-class Cycle:
-    """Points in time that repeat for ever, numbered from the first one on."""
-
-    __slots__ = ("_period", "_scale", "_shift", "_times")
-
-    def __init__(self, times: Sequence[float], period: float, scale: float, shift: float) -> None:
-        self._times, self._period, self._scale, self._shift = times, period, scale, shift
-
-    def time(self, index: int) -> float:
-        """When the point of this number is."""
-        cycle, place = divmod(index, len(self._times))
-        return (cycle * self._period + self._times[place]) / self._scale - self._shift
-
-    def after(self, now: float) -> int:
-        """The number of the first point that comes after now."""
-        within = (now + self._shift) * self._scale
-        cycle = floor(within / self._period)
-        found = cycle * len(self._times) + bisect_right(self._times, within - cycle * self._period)
-        # The division above may be off by a rounding; `time` decides.
-        while self.time(found) <= now:
-            found += 1
-        while found > 0 and self.time(found - 1) > now:
-            found -= 1
-        return found
-
-
-class Pace(ABC):
-    """How much one line can carry when, and how much of it is taken."""
-
-    @abstractmethod
-    def begins(self, now: float) -> float:
-        """When the first bit of a packet that is handed over now would leave."""
-
-    @abstractmethod
-    def serve(self, now: float, weight: int) -> float:
-        """When the last bit leaves of so many bytes that are handed over now; they take their part of the line."""
-
-    @abstractmethod
-    def halt(self, now: float) -> None:
-        """Let go of all that has not left."""
-
-
-class OpportunityPace(Pace):
-    """Bytes leave at points in time, as many as there are at each."""
-
-    __slots__ = ("_at", "_cycle", "_left", "_upto")
-
-    def __init__(self, cycle: Cycle, sizes: Sequence[int]) -> None:
-        self._cycle = cycle
-        self._upto = list(accumulate(sizes))
-        self._at, self._left = -1, 0
-        """The last point of which bytes were taken, and what is left of it for whoever waited then."""
-
-    def begins(self, now: float) -> float:
-        return self._cycle.time(self._next(now)[0])
-
-    def serve(self, now: float, weight: int) -> float:
-        at, left = self._next(now)
-        self._at, self._left = self._reaching(self._all_until(at) - left + weight)
-        return self._cycle.time(self._at)
-
-    def halt(self, now: float) -> None:
-        self._at, self._left = self._cycle.after(now) - 1, 0
-
-    def _next(self, now: float) -> tuple[int, int]:
-        """The first point from which a packet that is handed over now may take bytes, and how many are left there."""
-        if self._left and self._cycle.time(self._at) > now:
-            return self._at, self._left
-        at = max(self._at + 1, self._cycle.after(now))
-        return at, self._all_until(at) - self._all_until(at - 1)
-
-    def _all_until(self, index: int) -> int:
-        """The bytes of all points up to this one."""
-        cycle, place = divmod(index, len(self._upto))
-        return cycle * self._upto[-1] + self._upto[place]
-
-    def _reaching(self, total: int) -> tuple[int, int]:
-        """The point at which so many bytes are reached, and how many more it has."""
-        cycle, rest = divmod(total - 1, self._upto[-1])
-        place = bisect_right(self._upto, rest)
-        return cycle * len(self._upto) + place, self._upto[place] - rest - 1
-
-
-class StepPace(Pace):
-    """A bit rate that is constant between points in time."""
-
-    __slots__ = ("_cycle", "_free", "_rates")
-
-    def __init__(self, cycle: Cycle, rates: Sequence[float]) -> None:
-        self._cycle, self._rates = cycle, rates
-        self._free = -inf
-
-    def begins(self, now: float) -> float:
-        time = max(now, self._free)
-        at = self._cycle.after(time) - 1
-        while not self._rates[at % len(self._rates)]:
-            at += 1
-            time = self._cycle.time(at)
-        return time
-
-    def serve(self, now: float, weight: int) -> float:
-        time, bits = self.begins(now), weight * 8.0
-        at = self._cycle.after(time) - 1
-        while True:
-            rate, end = self._rates[at % len(self._rates)], self._end(at)
-            if rate and bits <= (end - time) * rate + _ROUNDING:
-                self._free = min(time + bits / rate, end)
-                return self._free
-            bits -= (end - time) * rate
-            time, at = end, at + 1
-
-    def halt(self, now: float) -> None:
-        self._free = min(self._free, now)
-
-    def _end(self, at: int) -> float:
-        """When the rate of this number ends; one that is alone never does."""
-        return inf if len(self._rates) == 1 else self._cycle.time(at + 1)
-
 
 class VaryingRate(Part):
     """A bandwidth that changes over time."""
@@ -170,8 +47,9 @@ class VaryingRate(Part):
     )
 
     _times: list[float] = PrivateAttr([])
-    _amounts: list[float] = PrivateAttr([])
     _period: float = PrivateAttr(0.0)
+    """Times and period in the unit of the file, from its start on."""
+    _mean: float = PrivateAttr(0.0)
 
     @abstractmethod
     def read(self, find: Finder) -> Self:
@@ -182,9 +60,9 @@ class VaryingRate(Part):
         """The line of this name."""
 
     @property
-    @abstractmethod
     def mean(self) -> float:
         """Bits per second on average."""
+        return self._mean
 
     @property
     @abstractmethod
@@ -215,6 +93,9 @@ class Mahimahi(VaryingRate):
 
     kind: Literal["mahimahi"]
 
+    _upto: list[int] = PrivateAttr([])
+    """How many bytes may leave up to each time."""
+
     def read(self, find: Finder) -> Mahimahi:
         path = find(self.file)
         where = f"bandwidth.file = {path}"
@@ -238,15 +119,12 @@ class Mahimahi(VaryingRate):
         sizes = Counter(time or period for time in times)
         found = self.model_copy()
         found._times, found._period = [float(time) for time in sorted(sizes)], float(period)
-        found._amounts = [float(OPPORTUNITY * sizes[time]) for time in sorted(sizes)]
+        found._upto = list(accumulate(OPPORTUNITY * sizes[time] for time in sorted(sizes)))
+        found._mean = 8.0 * found._upto[-1] / found.duration
         return found
 
     def pace(self, streams: Streams, name: str) -> OpportunityPace:
-        return OpportunityPace(self._cycle(streams, name, 1e3), list(map(int, self._amounts)))
-
-    @property
-    def mean(self) -> float:
-        return 8.0 * sum(self._amounts) / self.duration
+        return OpportunityPace(self._cycle(streams, name, 1e3), self._upto)
 
     @property
     def duration(self) -> float:
@@ -265,6 +143,8 @@ class Steps(VaryingRate):
     file: FileName = Field(description="CSV file of two columns: time, bit rate")
     unit: Literal["bit/s", "kbit/s", "Mbit/s", "Gbit/s"] = Field("bit/s", description="what the rates count")
     time_unit: Unit | None = Field(None, description="what the times count; seconds if absent")
+
+    _rates: list[float] = PrivateAttr([])
 
     def read(self, find: Finder) -> Steps:
         path = find(self.file)
@@ -287,8 +167,9 @@ class Steps(VaryingRate):
         # Equal rates that follow each other are one: nothing changes between them.
         kept = [0] + [i for i in range(1, len(rates)) if rates[i] != rates[i - 1]]
         new = self.model_copy()
-        new._times, new._amounts = (times[kept] - times[0]).tolist(), rates[kept].tolist()
+        new._times, new._rates = (times[kept] - times[0]).tolist(), rates[kept].tolist()
         new._period = float((times[-1] - times[0]) * len(times) / (len(times) - 1))
+        new._mean = sum(lasts * rate for lasts, rate in new._lasting) / new._period
         return new
 
     def _refuse_other_unit(self, heading: str, where: str) -> None:
@@ -299,11 +180,7 @@ class Steps(VaryingRate):
                 raise ScenarioError(f'{where}: its rates are headed {heading!r}, which is not unit = "{self.unit}"')
 
     def pace(self, streams: Streams, name: str) -> StepPace:
-        return StepPace(self._cycle(streams, name, 1.0), self._amounts)
-
-    @property
-    def mean(self) -> float:
-        return sum(lasts * rate for lasts, rate in zip(self._lasts, self._amounts, strict=True)) / self._period
+        return StepPace(self._cycle(streams, name, 1.0), self._rates)
 
     @property
     def duration(self) -> float:
@@ -311,11 +188,13 @@ class Steps(VaryingRate):
 
     @property
     def pauses(self) -> list[float]:
-        return [0.0, *(lasts for lasts, rate in zip(self._lasts, self._amounts, strict=True) if not rate)]
+        return [0.0, *(lasts for lasts, rate in self._lasting if not rate)]
 
     @property
-    def _lasts(self) -> list[float]:
-        return [after - before for before, after in pairwise([*self._times, self._period])]
+    def _lasting(self) -> list[tuple[float, float]]:
+        """For how long each rate counts."""
+        ends = [*self._times, self._period]
+        return [(after - before, rate) for (before, after), rate in zip(pairwise(ends), self._rates, strict=True)]
 
 
 RATES = table(Mahimahi, Steps)
