@@ -114,7 +114,9 @@ class LinkModel(_Preset):
 
     preset: Preset | None = Field(None, description="where the fields that are absent here come from")
     latency: AnyLatency = Field(NO_TIME, description="propagation delay")
-    bandwidth: AnyRate | None = Field(None, description="bit rate of serialisation; unlimited when absent")
+    bandwidth: AnyRate | None = Field(
+        None, description="bit rate of serialisation, or the file by which it changes; unlimited when absent"
+    )
     queue: AnyQueue | None = Field(
         None, description="what may wait for the line, a bare number in packets; unlimited when absent"
     )
@@ -151,7 +153,7 @@ class LinkModel(_Preset):
 class Line(Section):
     """One side of an agent's access line, which all its links share."""
 
-    bandwidth: AnyRate = Field(description="bit rate")
+    bandwidth: AnyRate = Field(description="bit rate, or the file by which it changes")
     queue: AnyQueue | None = Field(
         None, description="what may wait for the line, a bare number in packets; unlimited when absent"
     )
@@ -203,7 +205,7 @@ class Override(_Preset):
     )
     preset: Preset | None = Field(None, description="where the fields that are absent here come from")
     latency: AnyLatency | None = Field(None, description="propagation delay")
-    bandwidth: AnyRate | None = Field(None, description="bit rate of serialisation")
+    bandwidth: AnyRate | None = Field(None, description="bit rate of serialisation, or the file by which it changes")
     queue: AnyQueue | None = Field(None, description="what may wait for the line")
     loss: AnyLoss | None = Field(None, description="which messages are lost")
     order: Order | None = Field(None, description="whether messages may overtake")

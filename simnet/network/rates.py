@@ -40,7 +40,7 @@ _DIGITS = 15
 class VaryingRate(Part):
     """A bandwidth that changes over time."""
 
-    file: FileName = Field(description="where its times are")
+    file: FileName
     begin: Literal["start", "anywhere"] = Field(
         "start",
         description="`start`: every line begins with the file; `anywhere`: each at a place of its own, by its stream",
@@ -92,6 +92,7 @@ class Mahimahi(VaryingRate):
     """A trace of Mahimahi's mm-link: each line is a millisecond at which 1500 bytes may leave; it repeats for ever."""
 
     kind: Literal["mahimahi"]
+    file: FileName = Field(description="text file, a whole number of milliseconds per line")
 
     _upto: list[int] = PrivateAttr([])
     """How many bytes may leave up to each time."""
