@@ -208,3 +208,15 @@ def test_what_the_own_queue_refuses_has_overflowed_also_on_a_link_that_is_down()
     refused = {event.message for _, event in found(result, "message.sent") if event.wire_bytes == 0}
     assert refused == {event.message for _, event in found(result, "message.overflowed")}
     assert any({event.agent, event.peer} == {0, 1} for _, event in found(result, "message.overflowed"))
+
+
+def test_a_message_that_waits_for_its_opportunity_when_its_host_dies_has_not_left(tmp_path):
+    (tmp_path / "cell.txt").write_text("100\n")
+    trace = {"kind": "mahimahi", "file": str(tmp_path / "cell.txt")}
+    fault = {"kind": "crash", "agent": 0, "at": 0.05, "duration": 0.1}
+    changes = {"topology": {"kind": "ring", "agents": 4}, "network.link.bandwidth": trace}
+    result = lawful(rounds=1, fault=[fault], **changes)
+    lost = [event for _, event in found(result, "message.lost")]
+    assert [(event.agent, event.reason) for event in lost] == [(0, "sender-down")] * 2
+    sent = {event.message: event.wire_bytes for _, event in found(result, "message.sent")}
+    assert [event.unsent_bytes for event in lost] == [sent[event.message] for event in lost]
