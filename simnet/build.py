@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import networkx as nx
 import numpy as np
 
+from simnet.agent.audience import Audience
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import WorkTime
 from simnet.agent.row_reports import Reporting, Reports, from_users, upload
@@ -163,12 +164,14 @@ def build_links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int,
     """Both directions of every link, by sender and receiver."""
     network, streams = scenario.network, Streams(scenario.seed)
     lines = models(scenario, edges)
-    return connect(edges, lines, streams, one_line_out=network.links_share_a_line, up=network.line.up)
+    return connect(
+        edges, lines, streams, one_line_out=network.links_share_a_line, up=network.line.read(scenario.find).up
+    )
 
 
 def build_down_lines(scenario: Scenario, agents: int) -> dict[int, Transmitter]:
     """The line of each agent over which everything comes in; none where that takes no time."""
-    down, streams = scenario.network.line.down, Streams(scenario.seed)
+    down, streams = scenario.network.line.read(scenario.find).down, Streams(scenario.seed)
     return {} if down is None else {agent: down.transmitter(streams, f"{agent}/down") for agent in range(agents)}
 
 
@@ -177,7 +180,7 @@ def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features:
     if scenario.network.transport.repeats:
         return
     payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
-    line, common = scenario.network.line, scenario.network.link
+    line, common = scenario.network.line.read(scenario.find), scenario.network.link
     for model in {id(model): model for model in models(scenario, edges).values()}.values():
         where = "link" if model.queue == common.queue else "override"
         refuse_above_queue(model, line, HEADER_BYTES + len(payload), f"network.{where}.queue")
@@ -213,7 +216,10 @@ def build_port(
     """One agent's way to the outside."""
     network = scenario.network
     inbox, payloads = network.inbox.inbox(), build_writer(scenario, agent)
-    return VirtualPort(engine, agent, neighbourhood, payloads, work, scenario.rounds, inbox, network.recovery_time)
+    audience = Audience(neighbourhood.peers, network.peers, Streams(scenario.seed), agent)
+    return VirtualPort(
+        engine, agent, neighbourhood, payloads, work, scenario.rounds, inbox, network.recovery_time, audience
+    )
 
 
 def build_writer(scenario: Scenario, agent: int) -> Writer:

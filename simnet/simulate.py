@@ -166,7 +166,7 @@ def assemble(
     scenario, graph = built.scenario, built.graph
     streams, compute = Streams(scenario.seed), scenario.compute.read(scenario.find)
     engine = build_engine(scenario, graph, bus, scoreboard(built))
-    for happening in happenings(scenario.fault, graph, streams):
+    for happening in happenings(scenario.fault, graph, streams, scenario.find):
         schedule(engine, happening)
     if scenario.until is not None:
         engine.end_at(scenario.until)

@@ -95,6 +95,8 @@ class Pacing(Part):
     """Whether values of later rounds wait until the agent gets there."""
     meets: ClassVar[bool] = False
     """Whether a round ends when all agents meet: whoever has a part of it to itself meets after that part as well."""
+    waits_for_all: ClassVar[bool] = False
+    """Whether an agent waits for news of every neighbour in every round."""
 
     @property
     def announces(self) -> bool:
@@ -157,6 +159,7 @@ class Barrier(Pacing):
         True, description="a skip is announced by a header-only message; without it, silence looks like loss"
     )
     aligned: ClassVar[bool] = True
+    waits_for_all: ClassVar[bool] = True
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         def all_heard() -> bool:

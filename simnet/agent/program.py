@@ -121,7 +121,7 @@ def release(
         port.emit(events.BroadcastSkipped(me, t, proposal.skipped))
         return None
     model = proposal.release[0]
-    letters = peer.letters(model, port.neighbours)
+    letters = peer.letters(model, port.audience(t))
     if letters is not None:
         payloads = {neighbour: port.seal(neighbour, parts) for neighbour, parts in letters.items()}
         port.emit(events.ReleaseMade(me, t, pack(model)))

@@ -111,6 +111,9 @@ class LivePort:
     def seal(self, peer: int, parts: Parts) -> bytes:
         return self.writer.letter(peer, parts)
 
+    def audience(self, round: int) -> Sequence[int]:
+        return self.neighbours
+
     def broadcast(self, round: int, payload: bytes) -> None:
         self._send(round, frame.Kind.VALUE, dict.fromkeys(self.neighbours, payload))
 

@@ -100,6 +100,8 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
         return "privacy.noise: live agents draw noise of their own, each from its own secret; leave it at 'seed'"
     if scenario.fault:
         return "fault: live agents break for real; leave the faults out, and kill a process to see one"
+    if network.peers is not None:
+        return "network.peers: a live agent speaks to all its neighbours in every round; leave it out"
     if reason := scenario.algorithm.misfit_of_live():
         return reason
     if shim and network.transport.repeats:

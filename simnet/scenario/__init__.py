@@ -62,6 +62,9 @@ class Network(Section):
         description="`shared`: all links of an agent take turns on one line out; default: shared with a link preset of "
         "an access network (4g, satellite, lorawan, congested-wifi), else independent",
     )
+    peers: Count | None = Field(
+        None, description="how many neighbours an agent speaks to in a round, drawn anew each time; absent: all"
+    )
     codec: Annotated[str, WordOf(CODECS)] = Field("float64", description="how numbers are written into a message")
     topk: TopKSettings = Field(TopKSettings(), description="settings of the codec `top-k`")
     inbox: Intake = Field(Intake(), description="how an agent takes in what arrives")
@@ -81,6 +84,21 @@ class Network(Section):
     def _nobody_acknowledges_for_all(self) -> Network:
         if self.medium == "shared" and self.transport.repeats:
             raise ValueError("medium: a reliable transport repeats messages for one neighbour, which is unicast")
+        return self
+
+    @model_validator(mode="after")
+    def _some_hear_nothing(self) -> Network:
+        if self.peers is None:
+            return self
+        if self.medium == "shared":
+            raise ValueError("peers: a shared medium reaches all neighbours at once; leave it out, or use unicast")
+        if self.pacing.waits_for_all:
+            raise ValueError(
+                f"peers: {self.pacing.word} pacing would wait for neighbours that say nothing in this round; use "
+                "ideal, deadline, quorum or free"
+            )
+        if self.codec == "top-k":
+            raise ValueError("peers: top-k tells what has changed since the last message, which most have not heard")
         return self
 
     @model_validator(mode="after")
@@ -182,6 +200,8 @@ class Scenario(Section):
             raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
         if reason := self.algorithm.misfit(around) or self.algorithm.misfit_of_privacy(self.privacy):
             raise ValueError(reason)
+        if self.network.peers is not None and self.algorithm.central:
+            raise ValueError("network.peers: a hub speaks to all its leaves, and they to nobody else; leave it out")
         return self
 
     @property
