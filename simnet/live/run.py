@@ -28,7 +28,7 @@ from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of,
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.folder import slug
-from simnet.scenario import Scenario
+from simnet.scenario import Network, Scenario
 from simnet.sim.engine import evaluation_done
 from simnet.simulate import Progress, Result, first_event, keep, scoreboard
 from simnet.vectors import Vector
@@ -102,18 +102,21 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
         return "fault: live agents break for real; leave the faults out, and kill a process to see one"
     if network.peers is not None:
         return "network.peers: a live agent speaks to all its neighbours in every round; leave it out"
-    if reason := scenario.algorithm.misfit_of_live():
-        return reason
-    if shim and network.transport.repeats:
+    return scenario.algorithm.misfit_of_live() or (_misfit_of_shim(network) if shim else None)
+
+
+def _misfit_of_shim(network: Network) -> str | None:
+    """What the shim, which makes sockets as slow as the scenario's links, cannot do."""
+    if network.transport.repeats:
         return (
             "network.transport.kind = 'reliable': the shim sends each message once, and TCP repeats on its own; "
             "use datagram, or --no-shim"
         )
-    if shim and network.channel is not None:
+    if network.channel is not None:
         return "network.channel: live agents send over sockets, and share no radio channel; leave it out, or --no-shim"
-    if shim and network.inbox.service:
+    if network.inbox.service:
         return "network.inbox.service: a live agent takes in what arrives as fast as it can; leave it out, or --no-shim"
-    if shim and network.line.down is not None:
+    if network.line.down is not None:
         return "network.line.down: a live agent hears what arrives at once; leave it out, or --no-shim"
     return None
 

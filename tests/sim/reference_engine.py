@@ -197,6 +197,8 @@ class ReferenceEngine:
             self._land(events.MessageLost, message)
 
     def silence(self, agent: int) -> None:
+        if self.channel is not None:
+            self.channel.halt(agent)
         for way in self.links[agent].values():
             way.halt(self.now)
         for message, passage, carried in self._on_the_way(agent):
