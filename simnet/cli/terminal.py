@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
@@ -98,6 +99,7 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
         ("on the wire", f"{traffic['wire_bytes'] / 1e6:.3f} MB", f"{traffic['payload_bytes']:,} payload bytes"),
         ("staleness", f"{stale['mean']:.3f}", f"rounds; {stale['fresh_share']:.1%} fresh, at most {stale['max']}"),
+        ("age", f"{stale['mean_seconds']:.3f} s", f"of the values used; {_ages(stale)}"),
         ("missed", f"{stale['missed_share']:.1%}", "of the values used: a newer release had not arrived"),
         ("gradients", number(summary["work"]["gradients"]), "evaluated by all agents"),
         ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
@@ -106,6 +108,10 @@ def run_table(result: Result, *, live: bool = False) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _ages(stale: dict[str, float]) -> str:
+    return f"19 in 20 up to {stale['p95_seconds']:.3f} s, at most {stale['max_seconds']:.3f} s"
 
 
 def _skipped(summary: dict[str, Any]) -> str:
@@ -121,9 +127,10 @@ def _fates(traffic: dict[str, int]) -> str:
 def compare_table(results: Sequence[Result]) -> Table:
     """One row per method."""
     first = results[0].summary
-    table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
+    title = f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}"
+    table = Table(title=title, box=SIMPLE_HEAD, padding=0)  # many columns, little room
     table.add_column("method", style="bold", no_wrap=True)
-    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, missed, grads, time s"
+    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, age s, missed, grads, time s"
     for heading in headings.split(", "):
         table.add_column(heading, justify="right")
     for result in results:
@@ -140,6 +147,7 @@ def compare_table(results: Sequence[Result]) -> Table:
             number(traffic["messages"]),
             f"{traffic['wire_bytes'] / 1e6:.2f}",
             f"{summary['staleness']['mean']:.2f}",
+            f"{summary['staleness']['p95_seconds']:.2f}",
             f"{summary['staleness']['missed_share']:.1%}",
             number(summary["work"]["gradients"]),
             f"{summary['time']['simulated']:.2f}",
@@ -160,6 +168,7 @@ def live_table(simulated: Result, live: Result) -> Table:
         *((name, "communication", name, 1.0) for name in ("broadcasts", "skips", "messages", "delivered", "lost")),
         ("frame bytes", "communication", "wire_bytes", 1.0),
         ("staleness, rounds", "staleness", "mean", 1.0),
+        ("p95 age of values, s", "staleness", "p95_seconds", 1.0),
         ("missed share", "staleness", "missed_share", 1.0),
         ("test error", "accuracy", "test_error", 1.0),
         ("train loss", "accuracy", "train_loss", 1.0),
