@@ -12,6 +12,7 @@ from typing import Any, get_args
 import msgspec
 from pydantic import Field
 
+from simnet.network.model import WayOut, way_out
 from simnet.parts.fields import NonNegative
 from simnet.parts.part import Section
 from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
@@ -289,6 +290,7 @@ class Metrics:
             "seed": scenario["seed"],
             "agents": len(self.start.rows),
             "edges": len(self.start.edges),
+            "uplink": _uplink(scenario["network"]),
             "rounds": scenario["rounds"],
             "last_rounds": self.end.rounds if self.end else [],
             "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
@@ -306,6 +308,12 @@ class Metrics:
             "work": {"gradients": sum(self.counters["gradients"]), "work_seconds": self._work},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
         } | self._cost(scenario)
+
+
+def _uplink(network: dict[str, Any]) -> WayOut:
+    """What an agent's links have in common when they send, by the resolved scenario of a log."""
+    channel, up = "channel" in network, "up" in network["line"]
+    return way_out(network["medium"], network.get("uplink"), network["link"].get("preset"), channel=channel, up=up)
 
 
 _HANDLERS: dict[type[events.Event], Any] = {

@@ -107,7 +107,7 @@ class UsedValues:
 
     def close(self, round: int) -> dict[str, Any]:
         """A round is over for everybody: what was used in it."""
-        stale, ages = self._open.pop(round, None) or (Counter(), _Ages())
+        stale, ages = self._open.pop(round, (Counter(), _Ages()))
         self.staleness.update(stale)
         self._ages.add(ages)
         missed = _share(self._missed_in.pop(round, 0), stale.total())

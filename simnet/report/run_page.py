@@ -95,7 +95,7 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         (
             "Age",
             seconds(stale["p95_seconds"]),
-            f"95th percentile of the values used; mean {seconds(stale['mean_seconds'])}",
+            f"95th percentile of used values; mean {seconds(stale['mean_seconds'])}",
         ),
         ("Missed", percent(stale["missed_share"]), "of the values used: a newer release had not arrived"),
         ("Gradients", f"{summary['work']['gradients']:,}", "evaluated by all agents"),
