@@ -105,6 +105,9 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
         ("digest", summary["digest"][:12], "of these events" if live else "same scenario and seed, same digest"),
     ]
+    if carried := summary.get("sockets"):
+        headers = f"inside TCP; IP and TCP headers add about {carried['header_bytes'] / 1e6:.3f} MB"
+        rows.insert(9, ("by sockets", f"{carried['sent_bytes'] / 1e6:.3f} MB", headers))
     for row in rows:
         table.add_row(*row)
     return table
@@ -179,6 +182,10 @@ def live_table(simulated: Result, live: Result) -> Table:
         shown = [value if isinstance(value, int) else value * scale for value in pair]
         ratio = f"{pair[1] / pair[0]:.3f}" if pair[0] else "–"
         table.add_row(label, *(number(value) for value in shown), ratio)
+        if name == "wire_bytes" and "sockets" in told:
+            carried = told["sockets"]
+            table.add_row("socket bytes", "–", number(carried["sent_bytes"]), "–")
+            table.add_row("with headers, about", "–", number(carried["sent_bytes"] + carried["header_bytes"]), "–")
     return table
 
 

@@ -158,6 +158,7 @@ class Metrics:
         self._began: dict[int, float] = {}
         self._work = 0.0
         self._air = Airtime()
+        self._sockets: dict[int, events.SocketsCounted] = {}
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
@@ -216,6 +217,9 @@ class Metrics:
     def _aired(self, event: events.AirUsed) -> None:
         self._air.add(event)
 
+    def _counted_sockets(self, event: events.SocketsCounted) -> None:
+        self._sockets[event.agent] = event
+
     def _spent(self, event: events.PrivacySpent) -> None:
         self._privacy.spend(event)
 
@@ -259,6 +263,8 @@ class Metrics:
             row["gradients"] = self.counters["gradients"][agent]
             if any(self._air.sent):
                 row["airtime"] = self._air.sent[agent]
+            if agent in self._sockets:
+                row["socket_bytes"] = self._sockets[agent].sent_bytes
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
@@ -278,6 +284,13 @@ class Metrics:
             self._air.summary(self._now) | ({"joules": joules} if joules else {}) | ({"cost": totals} if totals else {})
         )
 
+    def _carried(self) -> Row:
+        """What sockets carried, where every agent of a live run was told."""
+        if self.start is None or not self._sockets or len(self._sockets) < len(self.start.rows):
+            return {}
+        names = ("sent_bytes", "received_bytes", "segments", "header_bytes")
+        return {"sockets": {name: sum(getattr(each, name) for each in self._sockets.values()) for name in names}}
+
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
         """summary.json; `wall` is the only number that does not come from the events."""
         assert self.start is not None
@@ -290,7 +303,7 @@ class Metrics:
             "seed": scenario["seed"],
             "agents": len(self.start.rows),
             "edges": len(self.start.edges),
-            "uplink": _uplink(scenario["network"]),
+            "uplink": _uplink(scenario.get("network", {})),
             "rounds": scenario["rounds"],
             "last_rounds": self.end.rounds if self.end else [],
             "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
@@ -307,13 +320,14 @@ class Metrics:
             "staleness": self.counters.values.summary(),
             "work": {"gradients": sum(self.counters["gradients"]), "work_seconds": self._work},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        } | self._cost(scenario)
+        } | (self._cost(scenario) | self._carried())
 
 
 def _uplink(network: dict[str, Any]) -> WayOut:
     """What an agent's links have in common when they send, by the resolved scenario of a log."""
-    channel, up = "channel" in network, "up" in network["line"]
-    return way_out(network["medium"], network.get("uplink"), network["link"].get("preset"), channel=channel, up=up)
+    line, link = network.get("line", {}), network.get("link", {})  # logs of old versions lack some of it
+    medium, preset = network.get("medium", "unicast"), link.get("preset")
+    return way_out(medium, network.get("uplink"), preset, channel="channel" in network, up="up" in line)
 
 
 _HANDLERS: dict[type[events.Event], Any] = {
@@ -325,6 +339,7 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.RoundStarted: Metrics._worked,
     events.SolveFinished: Metrics._worked,
     events.AirUsed: Metrics._aired,
+    events.SocketsCounted: Metrics._counted_sockets,
     events.ValueUsed: Metrics._used,
     events.PrivacySpent: Metrics._spent,
     events.EvaluationDone: Metrics._evaluated,
