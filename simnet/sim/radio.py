@@ -99,6 +99,10 @@ class _Slotted(_Plain):
     def largest(self) -> int | None:
         return int(self.slot * self.rate / 8 + 1e-6)
 
+    slots_left_out: ClassVar[dict[str, str]] = {
+        "slots": "everybody keeps them: clocks agree, and no guard times are lost"
+    }
+
 
 class Tdma(_Slotted):
     """Agents send in turn, in slots of their own: nothing collides."""
@@ -106,7 +110,7 @@ class Tdma(_Slotted):
     kind: Literal["tdma"]
 
     def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
-        return {"slots": "everybody's clock is right: no guard times, and nobody has to agree on the turns"}
+        return self.slots_left_out
 
     def station(self, air: Air, agent: int, agents: int, streams: Streams) -> Station:
         return DeafStation(air, agent, self.seconds, self.queue, in_turn(self.slot, agent, agents))
@@ -125,6 +129,9 @@ class SlottedAloha(_Slotted):
     """Agents send at the next boundary of a slot, whatever they hear (Roberts 1975). Nothing is repeated."""
 
     kind: Literal["slotted-aloha"]
+
+    def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
+        return super().leaves_out(per_round, tick) | self.slots_left_out
 
     def station(self, air: Air, agent: int, agents: int, streams: Streams) -> Station:
         return DeafStation(air, agent, self.seconds, self.queue, at_slots(self.slot))

@@ -107,6 +107,8 @@ def test_a_channel_says_what_it_has_not():
     assert list(csma) == ["capture"]
     tdma = left_out(none, uplink=None, channel={"kind": "tdma", "rate": "1 Mbit/s", "slot": "2 ms"})
     assert list(tdma) == ["slots"]
+    slotted = left_out(none, uplink=None, channel={"kind": "slotted-aloha", "rate": "1 Mbit/s", "slot": "2 ms"})
+    assert list(slotted) == ["capture", "slots"]
     lora = left_out(none, uplink=None, channel={"kind": "lora"})
     assert list(lora) == ["capture", "duty cycle"]
     assert list(left_out(none, uplink=None, channel={"kind": "lora", "duty_cycle": 0.01})) == ["capture"]
