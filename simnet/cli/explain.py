@@ -130,7 +130,7 @@ def _delays(built: World, kinds: Sequence[AlikeLinks]) -> dict[str, Facts]:
     if (late := late_news(built, kinds)) is not None:
         harm = built.scenario.algorithm.late_news
         facts["caution"] = late + ("" if harm is None else f": {harm}")
-    return {"delay of a value on idle lines": facts} if facts else {}
+    return {"delays on idle lines": facts} if facts else {}
 
 
 def _first_message(built: World) -> tuple[int, int]:

@@ -99,9 +99,7 @@ class _Slotted(_Plain):
     def largest(self) -> int | None:
         return int(self.slot * self.rate / 8 + 1e-6)
 
-    slots_left_out: ClassVar[dict[str, str]] = {
-        "slots": "everybody keeps them: clocks agree, and no guard times are lost"
-    }
+    slots_left_out: ClassVar[dict[str, str]] = {"slots": "everybody keeps them: clocks agree, there are no guard times"}
 
 
 class Tdma(_Slotted):

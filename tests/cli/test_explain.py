@@ -10,6 +10,7 @@ import pytest
 from simnet import Scenario, run
 from simnet.cli import app
 from simnet.cli.explain import explain
+from simnet.methods import METHODS
 from simnet.record.events import MessageSent
 from tests.worlds import TICKS, world
 
@@ -55,6 +56,13 @@ def test_the_bound_holds_whatever_goes_with_the_models(changes):
     assert at_most >= sum(event.wire_bytes for event in values(scenario))
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_the_bound_holds_for_every_method(method):
+    scenario = world(**{"rounds": 4, "data.features": 6, "network.link.latency": 0.01}).with_method(method)
+    _, at_most = foretold(scenario)
+    assert at_most >= sum(event.wire_bytes for event in values(scenario))
+
+
 def test_on_a_perfect_network_the_bound_is_what_is_sent():
     scenario = world()
     assert foretold(scenario)[1] == sum(event.wire_bytes for event in values(scenario))
@@ -91,16 +99,16 @@ def test_the_quantiles_of_delays_are_told_for_each_kind_of_link(tmp_path):
     from typer.testing import CliRunner
 
     told = json.loads(CliRunner().invoke(app, ["explain", str(path), "--json"]).stdout)
-    assert told["delay of a value on idle lines"] == {
+    assert told["delays on idle lines"] == {
         "0>1 and 1 other": "5 % 1050 ms, 50 % 1500 ms, 95 % 1950 ms, 99 % 1990 ms",
-        next(name for name in told["delay of a value on idle lines"] if name.endswith("15 others")): "always 250 ms",
+        next(name for name in told["delays on idle lines"] if name.endswith("15 others")): "always 250 ms",
     }
     assert "no jitter (16 of 18 links)" in told["realism: what it leaves out"]["delay"]
 
 
 def test_a_median_above_the_period_is_a_caution_whatever_the_duals_are():
     late = {"network.pacing": TICKS, "network.link.latency": 0.3}
-    topic = "delay of a value on idle lines"
+    topic = "delays on idle lines"
     assert "node duals may diverge" in str(explain(world(**late))[topic]["caution"])
     assert "exceeds the period of 0.1 s" in str(explain(world(**late, **{"algorithm.duals": "edge"}))[topic]["caution"])
     assert "caution" not in explain(world(**late | {"network.link.latency": 0.05}))[topic]
