@@ -18,12 +18,13 @@ from simnet.privacy.budget import Facts
 
 USUAL_PACKET = 1500
 """The largest packet of most links, which is Ethernet's."""
+ENDLESS = "unlimited: nothing is dropped for want of room, and waits may grow without end"
 
 
 def realism(built: World, kinds: Sequence[AlikeLinks], size: int) -> Facts:
     """Topic → what is left out of it; `size` is that of a value's frame."""
     scenario = built.scenario
-    found: Facts = _lines(built, size) | _air(built, kinds) | _links(built, size)
+    found: Facts = _links(built, size) | _lines(built, size) | _air(built, kinds)
     parts = {
         "transport": scenario.network.transport.leaves_out(_round_trip(built, kinds)),
         "pacing": scenario.network.pacing.leaves_out,
@@ -42,6 +43,9 @@ def _lines(built: World, size: int) -> Facts:
         return {}
     links = [*build_links(built.scenario, built.graph)[busiest].values()]
     found: Facts = {}
+    access = [line for line in (network.line.up, network.line.down) if line is not None]
+    if any(line.queue is None or line.queue.limit is None for line in access):
+        found["queue length"] = f"of access lines {ENDLESS}"
     if network.way_out == "independent" and len(links) > 1 and min(each.transmitter.bandwidth for each in links) < inf:
         found["uplinks"] = f"independent: an agent sends to its {len(links)} neighbours at once, each at full bit rate"
     sent = [each.admit(0.0, size) for each in (links[:1] if network.medium == "shared" else links)]
@@ -69,12 +73,13 @@ def _air(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
 def _links(built: World, size: int) -> Facts:
     """What links leave out, and how many of them if it is not all."""
     network, all_models = built.scenario.network, models(built.scenario, built.graph)
-    wired = network.channel is None and network.line.up is None and network.line.down is None
+    wired = network.channel is None
+    alone = network.line.up is None and network.line.down is None
     by_id = {id(model): model for model in all_models.values()}
     alike = Counter(map(id, all_models.values()))
     said: Counter[tuple[str, str]] = Counter()
     for which, model in by_id.items():
-        for topic, sentence in _link(model, size, wired=wired):
+        for topic, sentence in (*_line(model, size, alone=alone), *_wire(model)) if wired else _wire(model):
             said[topic, sentence] += alike[which]
     found: Facts = {}
     for (topic, sentence), links in said.items():
@@ -83,16 +88,20 @@ def _links(built: World, size: int) -> Facts:
     return found
 
 
-def _link(model: LinkModel, size: int, *, wired: bool) -> Iterator[tuple[str, str]]:
-    """`wired`: the link's own line is all there is between the agent and the wire."""
+def _line(model: LinkModel, size: int, *, alone: bool) -> Iterator[tuple[str, str]]:
+    """Of a link's own line; `alone`: agents have no access lines beside it."""
+    if alone and model.bandwidth is None:
+        yield "bandwidth", "unlimited: a message of any size leaves at once"
+    if model.bandwidth is not None and (model.queue is None or model.queue.limit is None):
+        yield "queue length", ENDLESS
+    if model.mtu is None and size + model.overhead > USUAL_PACKET:
+        yield "packets", f"one of {size + model.overhead:,} bytes for a value; `mtu` cuts it"
+
+
+def _wire(model: LinkModel) -> Iterator[tuple[str, str]]:
+    """Of what comes after the line."""
     if model.overhead + model.framing == 0:
         yield "headers", "none: a packet has no byte beside its part of the message"
-    if wired and model.bandwidth is None:
-        yield "bandwidth", "unlimited: a message of any size leaves at once"
-    if wired and model.bandwidth is not None and (model.queue is None or model.queue.limit is None):
-        yield "queue length", "unlimited: nothing is dropped for want of room, and waits may grow without end"
-    if wired and model.mtu is None and size + model.overhead > USUAL_PACKET:
-        yield "packets", f"one of {size + model.overhead:,} bytes for a value; `mtu` cuts it"
     for topic, sentence in (("delay", model.latency.leaves_out), ("loss", model.loss.leaves_out)):
         if sentence is not None:
             yield topic, sentence

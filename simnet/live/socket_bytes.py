@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from struct import Struct
 
@@ -95,10 +96,11 @@ class _Line(msgspec.Struct):
 
 
 def note(folder: Path, incarnation: int, total: Carried | None) -> None:
-    """Append what one process has carried so far."""
+    """Append what one process has carried so far; an agent does not stop because it cannot."""
     if total is not None:
-        with (folder / FILE).open("ab") as file:
-            file.write(msgspec.json.encode(_Line(incarnation, total)) + b"\n")
+        with suppress(OSError), (folder / FILE).open("ab") as file:
+            # The newline comes first: what stands before it may have been torn.
+            file.write(b"\n" + msgspec.json.encode(_Line(incarnation, total)))
 
 
 def noted(folder: Path) -> Carried | None:

@@ -49,6 +49,8 @@ def test_a_scenario_that_leaves_out_nothing_says_so():
         ("bandwidth", "unlimited", {"bandwidth": None, "queue": None}, {}),
         ("queue length", "unlimited", {"queue": None}, {}),
         ("queue", "drops 78 of the 234 bytes", {"queue": 1}, {}),
+        ("queue length", "of access lines", {}, {"line": {"up": {"bandwidth": "1 Mbit/s"}}}),
+        ("queue length", "of access lines", {}, {"line": {"down": {"bandwidth": "1 Mbit/s"}}}),
         ("delay", "no jitter", {"latency": 0.01}, {}),
         ("delay", "take no time", {"latency": 0}, {}),
         ("delay", "drawn by itself", {"latency": {"kind": "lognormal", "median": 0.01}}, {}),

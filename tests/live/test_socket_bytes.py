@@ -86,8 +86,9 @@ def test_of_each_process_the_last_line_counts_and_a_torn_one_does_not(tmp_path):
     for incarnation, sent in ((1, 10), (1, 25), (2, 3), (3, 7)):
         note(tmp_path, incarnation, Carried(sent, 2 * sent, 1, 52))
     with (tmp_path / socket_bytes.FILE).open("ab") as file:
-        file.write(b'{"incarnation":3,"carr')
-    assert noted(tmp_path) == Carried(35, 70, 3, 156)
+        file.write(b'\n{"incarnation":3,"carr')
+    note(tmp_path, 4, Carried(1, 0, 0, 0))
+    assert noted(tmp_path) == Carried(36, 70, 3, 156)
 
 
 @linux
