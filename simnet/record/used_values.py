@@ -17,13 +17,17 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from math import frexp, ldexp
+from math import ldexp
 from typing import Any
+
+import numpy as np
 
 BINS = 128
 """Bins per power of two."""
 _NO_AGE = -(1 << 20)
 """The bin of age 0, below every other."""
+_TOGETHER = 1024
+"""Ages that are sorted into bins together."""
 
 
 class _Releases:
@@ -39,18 +43,31 @@ class _Releases:
 class _Ages:
     """Ages in seconds of the values of one round, or of all."""
 
-    __slots__ = ("bins", "longest", "total")
+    __slots__ = ("bins", "longest", "new", "total")
 
     def __init__(self) -> None:
         self.bins: Counter[int] = Counter()
+        self.new = array("d")
+        """Ages that are not in bins yet: many are sorted into them at the price of one."""
         self.total = self.longest = 0.0
 
+    def sort(self) -> None:
+        """Put the new ages into their bins."""
+        ages = np.array(self.new)
+        fractions, powers = np.frexp(ages)
+        places = powers.astype(np.int64) * BINS + (fractions * 2 * BINS).astype(np.int64)
+        found, counts = np.unique(np.where(ages > 0, places, _NO_AGE), return_counts=True)
+        self.bins.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+        self.new = array("d")
+
     def add(self, other: _Ages) -> None:
+        other.sort()
         self.bins.update(other.bins)
         self.total += other.total
         self.longest = max(self.longest, other.longest)
 
     def figures(self, values: int) -> dict[str, float]:
+        self.sort()
         if not values:
             return {"mean_seconds": 0.0, "p95_seconds": 0.0, "max_seconds": 0.0}
         p95 = min(self.longest, _upper_end(_percentile(self.bins, 95)))
@@ -85,7 +102,7 @@ class UsedValues:
         if found is None:
             found = self._open[round] = Counter(), _Ages()
         stale, ages = found
-        bins, missed = ages.bins, 0
+        total, longest, new, missed = ages.total, ages.longest, ages.new, 0
         for peer, behind in zip(peers, staleness, strict=True):
             stale[behind] += 1
             releases = self._releases[peer]
@@ -95,11 +112,13 @@ class UsedValues:
                 value = bisect_right(rounds, round - behind) - 1
                 missed += bisect_right(rounds, round) - 1 > value
             age = t - releases.times[value] if value >= 0 else t
-            ages.total += age
-            if age > ages.longest:
-                ages.longest = age
-            fraction, power = frexp(age)
-            bins[power * BINS + int(fraction * 2 * BINS) if age > 0 else _NO_AGE] += 1
+            total += age
+            if age > longest:
+                longest = age
+            new.append(age)
+        ages.total, ages.longest = total, longest
+        if len(new) > _TOGETHER:
+            ages.sort()
         if missed:
             self.missed += missed
             self._missed_in[round] += missed

@@ -88,3 +88,11 @@ def test_a_run_tells_the_ages_that_its_events_give():
         assert true * (1 - 1e-9) <= told["p95_seconds"] <= true * (1 + 1 / BINS)
         assert told["mean_seconds"] == pytest.approx(sum(found) / len(found))
         assert told["max_seconds"] == pytest.approx(max(found))
+
+
+def test_a_long_round_is_no_different():
+    ages = [round**2 / 1000 for round in range(5000)]
+    found = of_ages(ages).summary()
+    true = nearest_rank(ages, 95)
+    assert true <= found["p95_seconds"] <= true * (1 + 1 / BINS)
+    assert found["mean_seconds"] == pytest.approx(sum(ages) / 5000)
