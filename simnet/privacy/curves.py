@@ -2,8 +2,8 @@
 
 A curve is an array: a bound on the Rényi divergence D_a between the outputs on neighbouring data sets, at each order a
 that it was asked for; infinite where the theorem says nothing. Adaptive composition is the sum of curves at each order
-(Mironov, "Rényi differential privacy", CSF 2017, Proposition 1). The conversion to (ε, δ) is that of Canonne, Kamath and
-Steinke (2020, Proposition 12), as dp-accounting has it. Neighbours differ by replacing one row.
+(Mironov, "Rényi differential privacy", CSF 2017, Proposition 1). The conversion to (ε, δ) is that of Canonne, Kamath
+and Steinke (2020, Proposition 12), as dp-accounting has it. Neighbours differ by replacing one row.
 """
 
 from __future__ import annotations

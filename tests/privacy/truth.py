@@ -6,7 +6,7 @@ variables alone, so the Rényi divergence is a Gaussian integral over b of a fun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,6 +59,10 @@ class Case:
     def kappa(self) -> float:
         return self.smoothness / (self.rows * self.curvature)
 
+    def pulled_by(self, pull: float) -> Case:
+        """The same problem with another linear term."""
+        return replace(self, linear=self.linear + pull * self.lipschitz)
+
     def derivatives(self, theta: Vector, last: RowLoss) -> tuple[Vector, Vector]:
         """∇J and the Hessian at each row of `theta`, with `last` as the row that differs."""
         count, d = theta.shape
@@ -101,6 +105,20 @@ class Case:
         other_gradient, other_hessian = self.derivatives(theta, self.other)
         square = (other_gradient**2 - gradient**2).sum(axis=1) / (2.0 * self.sigma**2)
         return square + np.linalg.slogdet(hessian)[1] - np.linalg.slogdet(other_hessian)[1]
+
+
+def losses_by_quadrature(case: Case, reach: float, step: float) -> tuple[Vector, Vector]:
+    """log p_D/p_D' at points of noise up to `reach`, and the probability of each under D.
+
+    The other density must integrate to 1 on the same points, or they miss something.
+    """
+    d = len(case.linear)
+    axis = np.linspace(-reach, reach, 2 * round(reach / step) + 1)
+    grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    loss = case.log_ratio(case.sigma * grid)
+    weights = np.exp(-0.5 * (grid**2).sum(axis=1)) * ((axis[1] - axis[0]) / np.sqrt(2.0 * np.pi)) ** d
+    assert abs((weights * np.exp(-loss)).sum() - 1.0) < 1e-5, "the grid is too coarse"
+    return loss, weights
 
 
 def renyi_by_quadrature(case: Case, orders: list[float], step: float = 0.1) -> list[float]:
