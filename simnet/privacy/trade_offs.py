@@ -26,7 +26,7 @@ from scipy.special import erfcx
 
 from simnet.errors import BudgetError
 
-SHARES = (3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 0.6)
+SHARES = (3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.08, 0.2, 0.4, 0.7)
 """Shares of δ that may go to the sets that are rarely reached; each is a proof, and the best of them counts. M depends
 on them through a logarithm, so that a finer list gains nothing."""
 _ROOT = math.sqrt(0.5)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import scipy
 from scipy import stats
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
 from simnet.vectors import Vector
 
@@ -32,7 +32,7 @@ def gaussian_delta(epsilon: float, mean: Vector | float, pure: float = 0.0) -> V
     means = np.maximum(mean, 1e-9)
 
     def one(e: float) -> Vector:
-        return np.asarray(ndtr(means / 2 - e / means) - math.exp(e) * ndtr(-means / 2 - e / means))
+        return np.asarray(ndtr(means / 2 - e / means) - np.exp(e + log_ndtr(-means / 2 - e / means)))
 
     keep = 1.0 / (1.0 + math.exp(-pure))
     return keep * one(epsilon - pure) + (1.0 - keep) * one(epsilon + pure)

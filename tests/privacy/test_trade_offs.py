@@ -228,7 +228,7 @@ def test_an_account_is_the_theorem_written_plainly(
 ) -> None:
     spent = trade_offs.objective(ratio, kappa).times(releases) + TradeOff(square=0.01 * ratio**2, pure=pure)
     plain = least_epsilon(ratio, kappa, releases, 0.01 * ratio**2, pure, delta)
-    # Eight shares of δ instead of hundreds of radii: never better, and hardly worse.
+    # A few shares of δ instead of hundreds of radii: never better, and hardly worse.
     assert plain - 1e-6 * (1.0 + plain) <= trade_offs.epsilon(spent, delta) <= 1.002 * plain + 1e-4
 
 
