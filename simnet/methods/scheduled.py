@@ -39,7 +39,7 @@ class Scheduled(Decentralised):
     noise_amounts: ClassVar[tuple[str, ...]] = ("noise_rate", "sigma")
     data_every: ClassVar[int] = 1
     """How many rounds lie between two that touch the data."""
-    unavoidable: ClassVar[str] = "the curvature part, log(1+κ) per round,"
+    unavoidable: ClassVar[str] = "the curvature part, log(1+κ) per round with gamma-type noise,"
     """What no noise can reduce."""
 
     noise: Literal["gamma", "gaussian"] = Field(

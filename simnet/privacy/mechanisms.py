@@ -144,7 +144,7 @@ def _primal_gaussian(p: Parameters) -> tuple[Step, ...]:
     """Noise N(0, σ² I) on a minimiser that moves by at most `shift` (PVP with Gaussian noise, PDML).
 
     Minimisers of two μ-strongly convex objectives whose gradients differ by at most 2CL/m are at most (2CL/m)/μ apart,
-    points certified to β at most 2β/μ farther. PDML's noise decays, σ_t² = V²ρ^(t−1), so that the squared μ of its T
+    points certified to β at most 2β/μ farther. PDML's noise decays, σ_t² = V²ρ^(t−1), so that the squared ν of its T
     models sum to (Δ/V)² Σ_t ρ^−(t−1), which grows geometrically; its loss made unbiased under flipped labels has the
     slope L(e^ε+1)/(e^ε−1).
     """

@@ -117,7 +117,7 @@ def calibrated(
 def _exact_scale(charges: Sequence[Charge], epsilon: float, delta: float) -> float | None:
     """The scale that meets (ε, δ) exactly, given the charges at scale 1; None if they are not plain Gaussian noise.
 
-    Their μ falls as 1/scale, and no proof beats the exact one. Nine digits are given away to rounding.
+    Their ν falls as 1/scale, and no proof beats the exact one. Nine digits are given away to rounding.
     """
     spent = TradeOff()
     for charge in charges:

@@ -1,18 +1,18 @@
 """Gaussian trade-offs: what an account costs at once, without Rényi orders.
 
-A pair of distributions is G_μ if no test tells them apart better than N(0, 1) from N(μ, 1) (Dong, Roth, Su, "Gaussian
-differential privacy", JRSS-B 2022). Adaptive composition adds μ²; concurrent composition as well (Vadhan and Zhang
-2023). G_μ means δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), exactly (Balle and Wang 2018). So plain Gaussian mechanisms
+A pair of distributions is G_ν if no test tells them apart better than N(0, 1) from N(ν, 1) (Dong, Roth, Su, "Gaussian
+differential privacy", JRSS-B 2022). Adaptive composition adds ν²; concurrent composition as well (Vadhan and Zhang
+2023). G_ν means δ(ε) = Φ(ν/2 − ε/ν) − e^ε Φ(−ν/2 − ε/ν), exactly (Balle and Wang 2018). So plain Gaussian mechanisms
 have an exact account.
 
-Objective perturbation is G_μ only up to a set that is rarely reached. Theorem G (docs/privacy.md has the proof):
-for any u > 0 a release with d = 2CL/(mσ) and κ = C c1/(mμ) is within total variation (1+κ)e^{−u²/2} of a pair that is
+Objective perturbation is G_ν only up to a set that is rarely reached. Theorem G (docs/privacy.md has the proof; ours, not
+peer reviewed): with d = 2CL/(mσ) and κ = C c1/(mμ), a release is for any u > 0 within total variation (1+κ)e^{−u²/2} of
 
-    G_μ(u),    μ(u) = d + κ(2d + u) + √(π/2) log(1+κ).
+    G_ν(u),    ν(u) = d + κ(2d + u) + √(π/2) log(1+κ).
 
 A test that is ε_t-private beside all this is at worst randomised response, which adds or subtracts ε_t:
 
-    δ(ε) = w δ_M(ε − ε_t) + (1−w) δ_M(ε + ε_t) + Σ (1+κ)e^{−u²/2},    w = e^{ε_t}/(1 + e^{ε_t}),    M² = Σ μ(u)².
+    δ(ε) = w δ_M(ε − ε_t) + (1−w) δ_M(ε + ε_t) + Σ (1+κ)e^{−u²/2},    w = e^{ε_t}/(1 + e^{ε_t}),    M² = Σ ν(u)².
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class TradeOff:
 
 
 def gaussian(sensitivity: float, sigma: float) -> TradeOff:
-    """Noise N(0, σ² I) on a vector that moves by at most `sensitivity`: G_μ with μ = Δ/σ."""
+    """Noise N(0, σ² I) on a vector that moves by at most `sensitivity`: G_ν with ν = Δ/σ."""
     if sensitivity == 0.0:
         return TradeOff()
     return TradeOff(square=(sensitivity / sigma) ** 2 if sigma > 0.0 else math.inf)
@@ -133,12 +133,12 @@ def largest_ratio(kappa: float, objectives: int, plain: float, allowed: tuple[fl
 
 
 def gaussian_mean(epsilon: float, delta: float) -> float:
-    """The largest μ for which G_μ means (ε, δ)."""
+    """The largest ν for which G_ν means (ε, δ)."""
     return math.sqrt(_square(epsilon, delta, 0.0))
 
 
 def _determinant(kappa: float) -> float:
-    """μ of a pair whose log-ratio has a range of 2 log(1+κ): what the determinants cost."""
+    """ν of a pair whose log-ratio has a range of 2 log(1+κ): what the determinants cost."""
     return math.sqrt(0.5 * math.pi) * math.log1p(kappa)
 
 
@@ -149,7 +149,7 @@ def _room(epsilon: float, delta: float, pure: float) -> tuple[float, ...]:
 
 
 def _square(epsilon: float, delta: float, pure: float) -> float:
-    """The largest M², to ten digits and from below, with δ(ε) <= δ; 0 if there is none."""
+    """The largest M², to nine digits and from below, with δ(ε) <= δ; 0 if there is none."""
     _check(delta)
     high = 1.0
     while excess(epsilon, high, pure)[0] < delta:
@@ -157,7 +157,7 @@ def _square(epsilon: float, delta: float, pure: float) -> float:
     if excess(epsilon, _TINY, pure)[0] > delta:
         return 0.0
     root = scipy.optimize.brentq(lambda mean: excess(epsilon, mean, pure)[0] - delta, _TINY, high, xtol=1e-14)
-    return float(root * (1.0 - 1e-10)) ** 2
+    return float(root * (1.0 - 1e-9)) ** 2
 
 
 def _excess(epsilon: float, mean: float) -> tuple[float, float]:
@@ -172,7 +172,7 @@ def _excess(epsilon: float, mean: float) -> tuple[float, float]:
 
 
 def _solve(mean: float, pure: float, delta: float) -> float:
-    """The ε with δ(ε) = δ, to nine digits of δ and from above: Newton on log δ, with halving as its safeguard."""
+    """The ε with δ(ε) = δ, to ten digits of δ and from above: Newton on log δ, with halving as its safeguard."""
     if excess(0.0, mean, pure)[0] <= delta:
         return 0.0
     # Beyond this even P(log-ratio > ε) is below δ.
@@ -184,9 +184,9 @@ def _solve(mean: float, pure: float, delta: float) -> float:
             low = found
         else:
             high = found
-            if value >= delta * (1.0 - 1e-9):
+            if value >= delta * (1.0 - 1e-10):
                 break
-        step = math.log(value / (delta * (1.0 - 5e-10))) * value / fall if value > 0.0 and fall > 0.0 else math.nan
+        step = math.log(value / (delta * (1.0 - 5e-11))) * value / fall if value > 0.0 and fall > 0.0 else math.nan
         found = found + step if low < found + step < high else 0.5 * (low + high)
     return high
 
