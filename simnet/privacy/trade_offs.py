@@ -5,8 +5,9 @@ differential privacy", JRSS-B 2022). Adaptive composition adds ν²; concurrent 
 2023). G_ν means δ(ε) = Φ(ν/2 − ε/ν) − e^ε Φ(−ν/2 − ε/ν), exactly (Balle and Wang 2018). So plain Gaussian mechanisms
 have an exact account.
 
-Objective perturbation is G_ν only up to a set that is rarely reached. Theorem G (docs/privacy.md has the proof; ours, not
-peer reviewed): with d = 2CL/(mσ) and κ = C c1/(mμ), a release is for any u > 0 within total variation (1+κ)e^{−u²/2} of
+Objective perturbation is G_ν only up to a set that is rarely reached. Theorem G (docs/privacy.md has the proof; ours,
+not peer reviewed): with d = 2CL/(mσ) and κ = C c1/(mμ), a release is for any u > 0 within (1+κ)e^{−u²/2}, in total
+variation, of
 
     G_ν(u),    ν(u) = d + κ(2d + u) + √(π/2) log(1+κ).
 
@@ -22,7 +23,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import scipy
-from scipy.special import erfcx
 
 from simnet.errors import BudgetError
 
@@ -165,7 +165,7 @@ def _excess(epsilon: float, mean: float) -> tuple[float, float]:
     near, far = 0.5 * mean - epsilon / mean, 0.5 * mean + epsilon / mean
     if far > 0.0:
         # e^ε Φ(−far), without a factor that may overflow.
-        second = 0.5 * math.exp(-0.5 * near * near) * float(erfcx(far * _ROOT))
+        second = 0.5 * math.exp(-0.5 * near * near) * float(scipy.special.erfcx(far * _ROOT))
     else:
         second = 0.5 * math.exp(epsilon) * math.erfc(far * _ROOT)
     return max(0.5 * math.erfc(-near * _ROOT) - second, 0.0), second
