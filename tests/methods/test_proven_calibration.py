@@ -195,6 +195,27 @@ def test_the_least_of_what_is_proven_is_at_most_each_of_it(
             continue
 
 
+@given(problems, targets, deltas, st.integers(1, 200), bounds)
+@settings(max_examples=60, deadline=None)
+def test_less_noise_more_curvature_or_more_releases_are_never_cheaper(
+    problem: LocalProblem, epsilon: float, delta: float, releases: int, bound: str
+) -> None:
+    try:
+        plan = proven_pp(problem, epsilon, delta, releases, bound=bound)
+    except BudgetError:
+        assume(False)
+        return
+
+    def price(problem: LocalProblem, sigma: float, count: int, delta: float) -> float:
+        return fixed(problem, sigma, plan.sigma2, plan.tolerance, count, delta, bound=bound).epsilon
+
+    here = price(problem, plan.sigma1, releases, delta) - 1e-9
+    assert price(problem, 0.9 * plan.sigma1, releases, delta) >= here
+    assert price(replace(problem, smoothness=1.2 * problem.smoothness), plan.sigma1, releases, delta) >= here
+    assert price(problem, plan.sigma1, releases + 1, delta) >= here
+    assert price(problem, plan.sigma1, releases, 0.5 * delta) >= here
+
+
 @given(
     st.builds(LocalProblem.of, st.integers(20, 1000), st.integers(1, 3), st.floats(0.005, 0.02), st.just(0.0)),
     st.floats(0.05, 0.5),
