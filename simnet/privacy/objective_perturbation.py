@@ -187,8 +187,8 @@ class Target:
         tested = TradeOff() if test_charge is None else trade_off_of(test_charge.use)
         if self.bound != "least" or tested is None or not math.isfinite(tested.square):
             return by_curves
-        # Twelve digits, so that agents whose tests cost the same but for rounding share the work.
-        asked = float(f"{tested.pure * (1.0 + 1e-12):.12g}")
+        # Twelve digits, rounded up, so that agents whose tests cost the same but for rounding share the work.
+        asked = float(f"{tested.pure * (1.0 + 1e-11):.12g}")
         plain = releases * self.output_ratio
         return max(by_curves, largest_ratio(kappa, objectives, plain, (self.epsilon, self.delta, asked)))
 
