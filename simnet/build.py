@@ -25,11 +25,13 @@ from simnet.network.frame import HEADER_BYTES, Writer
 from simnet.network.link import Link, connect, refuse_above_queue
 from simnet.network.model import Ends, LinkModel, link_models
 from simnet.network.queueing import Transmitter
+from simnet.network.underlay import PhysicalNetwork
 from simnet.privacy.mechanisms import HUB
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.memory import gc_paused
+from simnet.sim.packet_carrier import PacketCarrier
 from simnet.sim.radio import Radio, in_range
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
@@ -146,11 +148,25 @@ def build_down_lines(scenario: Scenario, agents: int) -> dict[int, Transmitter]:
     return {} if down is None else {agent: down.transmitter(streams, f"{agent}/down") for agent in range(agents)}
 
 
+def draw_underlay(scenario: Scenario, agents: int) -> PhysicalNetwork | None:
+    """The physical network that carries the agents' packets, if there is one."""
+    underlay = scenario.network.underlay
+    return None if underlay is None else underlay.draw(agents, Streams(scenario.seed), scenario.find)
+
+
+def directions(edges: nx.Graph[int]) -> list[Ends]:
+    """Both directions between all neighbours, by sender and receiver."""
+    return [(agent, peer) for agent in sorted(edges) for peer in sorted(edges[agent])]
+
+
 def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features: int) -> None:
     """Refuse queues that drop part of every value, also on idle lines, where nothing repeats what was dropped."""
     if scenario.network.transport.repeats:
         return
     payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
+    if physical := draw_underlay(scenario, len(edges)):
+        physical.refuse_above_queues(directions(edges), HEADER_BYTES + len(payload))
+        return
     line, common = scenario.network.line, scenario.network.link
     for model in {id(model): model for model in models(scenario, edges).values()}.values():
         where = "link" if model.queue == common.queue else "override"
@@ -174,6 +190,8 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
             Streams(scenario.seed),
             shared=shared,
         )
+    elif physical := draw_underlay(scenario, len(edges)):
+        built.channel = PacketCarrier(built, physical, directions(edges), Streams(scenario.seed))
     return built
 
 

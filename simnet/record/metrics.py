@@ -55,6 +55,26 @@ class Airtime(msgspec.Struct):
         return {"airtime": found} if any(self.sent) else {}
 
 
+class PhysicalLinks(msgspec.Struct):
+    """What the physical links of an underlay have carried."""
+
+    told: list[events.UnderlayLink] = []
+
+    def summary(self) -> Row:
+        """What summary.json tells; nothing if there is no underlay."""
+        if not self.told:
+            return {}
+        busiest = max(self.told, key=lambda link: (link.utilisation, link.bytes))
+        sums = {name: sum(getattr(link, name) for link in self.told) for name in ("bytes", "dropped", "lost")}
+        return {
+            "underlay": {
+                "links": len(self.told),
+                **sums,
+                "busiest": {"link": busiest.link, "utilisation": busiest.utilisation, "shared_by": busiest.shared_by},
+            }
+        }
+
+
 class Energy(Prices):
     """Prices in joules, and power: what an agent draws while it sends, listens, does neither, and computes."""
 
@@ -157,6 +177,7 @@ class Metrics:
         self._began: dict[int, float] = {}
         self._work = 0.0
         self._air = Airtime()
+        self._underlay = PhysicalLinks()
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
@@ -214,6 +235,9 @@ class Metrics:
 
     def _aired(self, event: events.AirUsed) -> None:
         self._air.add(event)
+
+    def _crossed(self, event: events.UnderlayLink) -> None:
+        self._underlay.told.append(event)
 
     def _spent(self, event: events.PrivacySpent) -> None:
         self._privacy.spend(event)
@@ -305,7 +329,7 @@ class Metrics:
             "staleness": self.counters.values.summary(),
             "work": {"gradients": sum(self.counters["gradients"]), "work_seconds": self._work},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        } | self._cost(scenario)
+        } | (self._underlay.summary() | self._cost(scenario))
 
 
 _HANDLERS: dict[type[events.Event], Any] = {
@@ -317,6 +341,7 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.RoundStarted: Metrics._worked,
     events.SolveFinished: Metrics._worked,
     events.AirUsed: Metrics._aired,
+    events.UnderlayLink: Metrics._crossed,
     events.ValueUsed: Metrics._used,
     events.PrivacySpent: Metrics._spent,
     events.EvaluationDone: Metrics._evaluated,

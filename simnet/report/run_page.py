@@ -95,7 +95,16 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Missed", percent(stale["missed_share"]), "of the values used: a newer release had not arrived"),
         ("Gradients", f"{summary['work']['gradients']:,}", "evaluated by all agents"),
         ("Simulated", seconds(time["simulated"]), f"{seconds(time['wall'])} of computing" if time["wall"] else ""),
+        *_busiest(summary),
     ]
+
+
+def _busiest(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The busiest physical link of an underlay."""
+    if "underlay" not in summary:
+        return []
+    link = summary["underlay"]["busiest"]
+    return [("Busiest link", percent(link["utilisation"]), f"{link['link']}, on {link['shared_by']} routes")]
 
 
 def _fates(traffic: Mapping[str, int]) -> str:
