@@ -11,7 +11,8 @@ import numpy as np
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.row_reports import Reporting
-from simnet.build import World, build, build_links, build_writer
+from simnet.build import World, build, build_links, build_writer, draw_underlay
+from simnet.cli.underlay_facts import underlay_facts
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import Setting
 from simnet.network import frame
@@ -47,6 +48,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
         **_privacy(built),
         **_theory(built),
         "traffic": _traffic(built) | _reports(built.reporting),
+        **underlay_facts(built, frame.HEADER_BYTES + _first_message(built)[0]),
     }
 
 
@@ -129,6 +131,8 @@ def _first_message(built: World) -> tuple[int, int, float]:
         known = Neighbourhood(neighbours, peer.initial(), aligned=True).known
         payload, _ = writer.model(model, lambda decoded: peer.accompany(1, decoded, known))
     size = frame.HEADER_BYTES + len(payload)
+    if physical := draw_underlay(built.scenario, built.agents):
+        return len(payload), physical.cutter.on_wire(size), 0.0
     passage = build_links(built.scenario, built.graph)[sender][neighbours[0]].send(0.0, size)
     return len(payload), passage.wire_bytes or size, passage.departs
 

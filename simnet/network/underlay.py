@@ -74,7 +74,7 @@ class Underlay(Section):
     )
     attach: Annotated[tuple[str | int, ...] | str, BeforeValidator(_Places())] = Field(
         "in-order",
-        description="the node of each agent, by name or number; `in-order`: agent i at node i; `random`: each anywhere; "
+        description="the node of each agent, by name or number; `in-order`: agent i at node i; `random`: each at any; "
         "`spread`: as `random`, but no node has two agents while another has none",
     )
     routing: Literal["delay", "hops", "weight"] = Field(

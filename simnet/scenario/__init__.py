@@ -98,7 +98,7 @@ class Network(Section):
         for misfit, reason in (
             (
                 self.channel is not None,
-                "channel: packets go over a channel or over an underlay; leave one of them away",
+                "channel: packets go over a channel or an underlay; leave one of them away",
             ),
             (self.transport.repeats, "transport: an underlay carries datagrams only"),
             (self.medium == "shared", "medium: an underlay has links between two nodes, which is unicast"),
