@@ -28,9 +28,9 @@ from simnet.network.link import Link, without_red
 from simnet.network.loss import NO_LOSS
 from simnet.network.model import Ends, LinkModel, link_models
 from simnet.network.queueing import Transmitter
-from simnet.network.topology import TOPOLOGIES, Topology
+from simnet.network.topology import AnyTopology
 from simnet.parts.fields import Finder
-from simnet.parts.part import OneOf, Section
+from simnet.parts.part import Section
 from simnet.streams import Streams
 
 if TYPE_CHECKING:
@@ -58,15 +58,10 @@ def _is_node(entry: object) -> bool:
     return isinstance(entry, str) or (isinstance(entry, int) and not isinstance(entry, bool))
 
 
-def _bare_file(value: object) -> object:
-    """A bare text stands for the file of that name."""
-    return {"kind": "file", "file": value} if isinstance(value, str) else value
-
-
 class Underlay(Section):
     """A physical network that carries packets hop by hop, so that paths of several neighbours may share a link."""
 
-    graph: Annotated[Topology, OneOf(TOPOLOGIES, _bare_file)] = Field(
+    graph: AnyTopology = Field(
         description="its nodes and links, as a topology; where that says agents, these are nodes"
     )
     link: LinkModel = Field(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from simnet.sim.sim_events import Message
 
 
-class Carrier(ABC):
+class MessageCarrier(ABC):
     """Something that all agents share, and that their messages pass."""
 
     @abstractmethod

@@ -41,7 +41,7 @@ from simnet.network.queueing import Transmitter
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.lines import sig
-from simnet.sim.carrier import Carrier
+from simnet.sim.carrier import MessageCarrier
 from simnet.sim.environment import Environment
 from simnet.sim.memory import gc_paused
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, NEW_WORK, SOLVING, Meeting, Message, Signal
@@ -71,7 +71,7 @@ class VirtualEngine:
         self.scoreboard = scoreboard
         self.links = links
         self.transport: Reliable | None = None
-        self.channel: Carrier | None = None
+        self.channel: MessageCarrier | None = None
         """What carries messages in place of the links' lines, if agents share a channel or a physical network."""
         self.ports: dict[int, VirtualPort] = {}
         self.down_lines: Mapping[int, Transmitter] = {}
@@ -214,7 +214,7 @@ class VirtualEngine:
         self._messages += len(peers)
         self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
 
-    def _send_by(self, channel: Carrier, frame: Frame, peers: Sequence[int], parts: Parts | None) -> None:
+    def _send_by(self, channel: MessageCarrier, frame: Frame, peers: Sequence[int], parts: Parts | None) -> None:
         """Hand one frame to what agents share."""
         numbered = enumerate(peers, self._messages + 1)
         self._messages += len(peers)

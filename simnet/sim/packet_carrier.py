@@ -26,7 +26,7 @@ from simnet.network.link import Link, Passage
 from simnet.network.model import Ends
 from simnet.network.underlay import PhysicalNetwork, one_packet
 from simnet.record import events
-from simnet.sim.carrier import Carrier
+from simnet.sim.carrier import MessageCarrier
 from simnet.sim.sim_events import ARRIVAL
 from simnet.streams import Streams
 
@@ -96,7 +96,7 @@ class Packet(msgspec.Struct, eq=False):
     ok: ClassVar[bool] = True
 
 
-class PacketCarrier(Carrier):
+class PacketCarrier(MessageCarrier):
     """Carries an engine's messages, and single packets of whoever wants to see them through himself."""
 
     def __init__(

@@ -27,7 +27,7 @@ from simnet.parts.part import OneOf, Part, bare_word, table
 from simnet.record import events
 from simnet.record.bus import Reason
 from simnet.sim.air import Air, Use
-from simnet.sim.carrier import Carrier
+from simnet.sim.carrier import MessageCarrier
 from simnet.sim.stations import Dcf, DcfStation, DeafStation, Job, Station, at_once, at_slots, in_turn
 from simnet.streams import Streams
 
@@ -246,7 +246,7 @@ def in_range(edges: nx.Graph[int], reach: float | None) -> list[list[int]]:
     ]
 
 
-class Radio(Carrier):
+class Radio(MessageCarrier):
     """Carries an engine's messages over the air. Delay, loss and flaws of what the air has carried are the link's."""
 
     def __init__(

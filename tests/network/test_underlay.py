@@ -30,7 +30,7 @@ f d latency=0.5ms weight=4
 
 def drawn(text: str, folder: Path, agents: int, **section: Any) -> PhysicalNetwork:
     (folder / "graph.txt").write_text(text)
-    underlay = Underlay.model_validate({"graph": str(folder / "graph.txt"), **section})
+    underlay = Underlay.model_validate({"graph": {"kind": "file", "file": str(folder / "graph.txt")}, **section})
     return underlay.draw(agents, Streams(1), Path)
 
 
@@ -108,7 +108,8 @@ def test_nodes_of_one_name_are_told_apart_by_their_numbers(tmp_path):
         'graph [ node [ id 0 label "Springfield" ] node [ id 1 label "Shelbyville" ] node [ id 2 label "Springfield" ]'
         " edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
     )
-    network = Underlay.model_validate({"graph": str(path), "attach": ["Springfield (2)"]}).draw(1, Streams(1), Path)
+    section = {"graph": {"kind": "file", "file": str(path)}, "attach": ["Springfield (2)"]}
+    network = Underlay.model_validate(section).draw(1, Streams(1), Path)
     assert network.names == ["Springfield (0)", "Shelbyville", "Springfield (2)"]
     assert network.places == [2]
 

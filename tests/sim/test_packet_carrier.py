@@ -32,7 +32,7 @@ def network(lines: dict[tuple[int, int], str], folder: Path, agents: int, **sect
     path = folder / "graph.csv"
     rows = [f"{a},{b},{said}" for (a, b), said in lines.items()]
     path.write_text("\n".join(["source,target,latency,bandwidth", *rows]))
-    underlay = Underlay.model_validate({"graph": str(path), **section})
+    underlay = Underlay.model_validate({"graph": {"kind": "file", "file": str(path)}, **section})
     return underlay.draw(agents, Streams(1), Path)
 
 
