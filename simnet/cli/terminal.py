@@ -101,11 +101,20 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("missed", f"{stale['missed_share']:.1%}", "of the values used: a newer release had not arrived"),
         ("gradients", number(summary["work"]["gradients"]), "evaluated by all agents"),
         ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
+        *_busiest(summary),
         ("digest", summary["digest"][:12], "of these events" if live else "same scenario and seed, same digest"),
     ]
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _busiest(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """The busiest physical link of an underlay."""
+    if "underlay" not in summary:
+        return []
+    link = summary["underlay"]["busiest"]
+    return [("busiest link", f"{link['utilisation']:.1%}", f"{link['link']}, on {link['shared_by']} routes")]
 
 
 def _skipped(summary: dict[str, Any]) -> str:

@@ -81,7 +81,7 @@ class Underlay(Section):
     @model_validator(mode="after")
     def _packets_come_once(self) -> Underlay:
         if self.link.duplication:
-            raise ValueError("link.duplication: a physical link duplicates nothing; leave it away")
+            raise ValueError("link.duplication: a physical link duplicates nothing; `duplication = 0` would do")
         return self
 
     def draw(self, agents: int, streams: Streams, find: Finder) -> PhysicalNetwork:

@@ -14,14 +14,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simnet import Scenario, run
+from simnet.cli.explain import explain
+from simnet.errors import ScenarioError
 from simnet.network.underlay import PhysicalNetwork, Underlay
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
+from simnet.report.run_facts import read_run
+from simnet.report.run_page import run_page
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.packet_carrier import PacketCarrier
 from simnet.streams import Streams
 from tests.sim.store_and_forward import Line, PlainNetwork
+from tests.sim.test_random_networks import FAULTS as ANY_FAULT
+from tests.sim.test_random_networks import LINKS, PACES
 from tests.worlds import TICKS, found, lawful, traffic, world
 
 LINK = {"latency": 0.004, "bandwidth": 2e5, "queue": 6, "mtu": 60}
@@ -174,6 +180,38 @@ def test_a_run_over_an_underlay_obeys_the_laws_and_repeats_itself(underlay, faul
     assert counts["delivered"] > 0
 
 
+@given(
+    LINKS,
+    PACES,
+    st.lists(ANY_FAULT, max_size=2),
+    st.sampled_from(["in-order", "random", "spread", [4, 4, 0, 1]]),
+    st.sampled_from([{"kind": "ring"}, {"kind": "star"}, {"kind": "random", "mean_degree": 2.4}]),
+    st.integers(0, 99),
+)
+@settings(max_examples=120, deadline=None, derandomize=True)
+def test_no_underlay_breaks_a_law_or_hangs_a_run(link, pacing, faults, attach, graph, seed):
+    assume(link.get("preset") != "congested-wifi")
+    link = {**link, "duplication": 0.0, "mtu": 255}
+    underlay = {"graph": graph | {"agents": 5}, "link": link, "attach": attach}
+    result = lawful(
+        **{
+            "seed": seed,
+            "rounds": 4,
+            "topology": {"kind": "ring", "agents": 4},
+            "network.underlay": underlay,
+            "network.pacing": pacing,
+            "fault": faults,
+        }
+    )
+    met = traffic(result)
+    fates = ("delivered", "lost", "overflowed", "unreachable", "in_flight")
+    assert met["messages"] == sum(met[fate] for fate in fates)
+    assert min(met[fate] for fate in fates) >= 0
+    assert 0 <= met["wire_bytes"] <= met["offered_bytes"]
+    links = [e for _, e in found(result, "underlay.link")]
+    assert all(0 <= e.lost <= e.packets for e in links)
+
+
 def test_every_byte_that_leaves_crosses_every_link_of_its_route():
     underlay = {"graph": {"kind": "ring", "agents": 6}, "link": {"latency": 0.001, "bandwidth": 1e6, "mtu": 60}}
     result = lawful(**{"topology": {"kind": "complete", "agents": 6}, "network.underlay": underlay})
@@ -268,6 +306,67 @@ def test_links_lose_by_streams_of_their_own():
     )
     assert few == [entry for entry in many if entry[2] <= 4]
     assert 0.1 < len(many) / (8 * 18) < 0.5
+
+
+OTHERWISE: list[tuple[dict[str, Any], str]] = [
+    ({"link.latency": 0.1}, r"network.link.latency = 0.1: the path decides; `latency` belongs into \[network.underlay"),
+    ({"link.bandwidth": 1e6}, "network.link.bandwidth = 1000000.0: the path decides"),
+    ({"link.queue": 5}, "network.link.queue = 5: the path decides"),
+    ({"link.loss": 0.1}, "network.link.loss = 0.1: the path decides"),
+    ({"link.preset": "wan"}, "network.link.preset = "),
+    ({"override": [{"agent": 0, "loss": 0.1}]}, "network.override.*the path decides"),
+    ({"transport": "reliable"}, 'network.transport = "reliable": an underlay carries datagrams only'),
+    ({"medium": "shared"}, "network.medium"),
+    ({"uplink": "shared"}, "network.uplink"),
+    ({"line.up": {"bandwidth": 1e6}}, "network.line"),
+    ({"channel": "csma"}, "network.channel"),
+    ({"underlay.link.duplication": 0.1}, "network.underlay.link.duplication = 0.1: a physical link duplicates nothing"),
+    ({"underlay.attach": "anywhere"}, 'network.underlay.attach = "anywhere": one of in-order, random, spread'),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), OTHERWISE, ids=lambda value: next(iter(value), "") if value else "")
+def test_what_does_not_go_with_an_underlay_is_refused_in_a_sentence(changes, sentence):
+    scenario = world(**{"network.underlay": UNDERLAYS[0]})
+    with pytest.raises(ScenarioError, match=f"^{sentence}"):
+        scenario.with_(**{f"network.{field}": value for field, value in changes.items()})
+
+
+def test_a_resolved_scenario_with_an_underlay_loads_again():
+    scenario = world(**{"network.underlay": UNDERLAYS[1]})
+    assert Scenario.loads(scenario.to_toml()) == Scenario.of(scenario.resolved())
+    assert run(Scenario.loads(scenario.to_toml())).digest == run(scenario).digest
+
+
+def test_a_value_that_could_never_arrive_is_refused():
+    tight = {"graph": {"kind": "ring", "agents": 6}, "link": {"mtu": 40, "bandwidth": 1e5, "queue": 1}}
+    with pytest.raises(ScenarioError, match=r"network\.underlay\.link\.queue: a value makes 5 packets"):
+        run(world(**{"network.underlay": tight}))
+
+
+def test_explain_tells_of_paths_and_of_what_they_share():
+    star = {"graph": {"kind": "star", "agents": 7}, "link": LINK, "attach": [1, 2, 3, 4, 5, 6]}
+    topics = explain(world(**{"network.underlay": star, "topology": {"kind": "ring", "agents": 6}}))
+    facts = topics["underlay"]
+    assert facts["physical network"] == "7 nodes, 6 links"
+    assert facts["links per path"] == "2"
+    assert facts["latency per path"] == "8 ms"
+    assert facts["bottleneck per path"] == "0.2 Mbit/s"
+    assert facts["most shared"] == "0>1 by 2 of 12, 0>2 by 2 of 12, 0>3 by 2 of 12"
+    assert facts["links that nobody uses"] == 0
+    assert "underlay" not in explain(world())
+    two = {"network.underlay": star | {"attach": [1, 2]}, "topology": {"kind": "star", "agents": 2}}
+    alone = run(world(**two, rounds=1))
+    first = next(t for t, e in found(alone, "message.delivered") if e.agent == 0)
+    assert facts["one value alone"] == f"{1e3 * (first - 0.02):.4g} ms"
+
+
+def test_the_report_names_the_busiest_link(tmp_path):
+    folder = run(world(**{"network.underlay": UNDERLAYS[0]}), tmp_path).folder
+    assert folder is not None
+    page = run_page(read_run(folder))
+    assert "Busiest link" in page
+    assert "0&gt;" in page
 
 
 def test_the_scenario_runs_like_independent_links_until_its_cables_are_shared():
