@@ -113,8 +113,10 @@ def _busiest(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
     """The busiest physical link of an underlay."""
     if "underlay" not in summary:
         return []
-    link = summary["underlay"]["busiest"]
-    return [("busiest link", f"{link['utilisation']:.1%}", f"{link['link']}, on {link['shared_by']} routes")]
+    found = summary["underlay"]
+    return [
+        ("busiest link", f"{found['utilisation']:.1%}", f"{found['busiest']}; routes over it: {found['shared_by']}")
+    ]
 
 
 def _skipped(summary: dict[str, Any]) -> str:

@@ -31,7 +31,7 @@ def underlay_facts(built: World, size: int) -> dict[str, Facts]:
             "one value alone": _span([1e3 * network.alone(*pair, size) for pair in pairs], "ms"),
             "most shared": ", ".join(f"{network.name(ends)} by {shared[ends]} of {len(pairs)}" for ends in most)
             or "none: all agents stand at one node",
-            "links that nobody uses": (len(network.models) - len(shared)) // 2,
+            "links that nobody uses": len({*map(frozenset, network.models)} - {*map(frozenset, shared)}),
         }
     }
 

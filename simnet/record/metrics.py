@@ -61,18 +61,13 @@ class PhysicalLinks(msgspec.Struct):
     told: list[events.UnderlayLink] = []
 
     def summary(self) -> Row:
-        """What summary.json tells; nothing if there is no underlay."""
+        """What summary.json tells: sums, and the busiest link; nothing if there is no underlay."""
         if not self.told:
             return {}
         busiest = max(self.told, key=lambda link: (link.utilisation, link.bytes))
         sums = {name: sum(getattr(link, name) for link in self.told) for name in ("bytes", "dropped", "lost")}
-        return {
-            "underlay": {
-                "links": len(self.told),
-                **sums,
-                "busiest": {"link": busiest.link, "utilisation": busiest.utilisation, "shared_by": busiest.shared_by},
-            }
-        }
+        of_busiest = {name: getattr(busiest, name) for name in ("utilisation", "shared_by")}
+        return {"underlay": {"links": len(self.told), **sums, "busiest": busiest.link, **of_busiest}}
 
 
 class Energy(Prices):

@@ -103,8 +103,10 @@ def _busiest(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """The busiest physical link of an underlay."""
     if "underlay" not in summary:
         return []
-    link = summary["underlay"]["busiest"]
-    return [("Busiest link", percent(link["utilisation"]), f"{link['link']}, on {link['shared_by']} routes")]
+    found = summary["underlay"]
+    return [
+        ("Busiest link", percent(found["utilisation"]), f"{found['busiest']}; routes over it: {found['shared_by']}")
+    ]
 
 
 def _fates(traffic: Mapping[str, int]) -> str:

@@ -133,7 +133,10 @@ class PacketCarrier(MessageCarrier):
                 delivery.told("unreachable", 0)
 
     def carry_packet(self, sender: int, peer: int, size: int, then: Callable[[bool], None]) -> None:
-        """Send one packet of `size` bytes on the wire; `then` is told once whether it has arrived undamaged."""
+        """Send one packet of `size` bytes on the wire; `then` is told once whether it has arrived undamaged.
+
+        It is told at once if the first link has no room for it.
+        """
         engine = self._engine
 
         def told(end: End, unsent: int) -> None:
