@@ -155,10 +155,10 @@ class ReferenceEngine:
             self.emit(events.MessageSent(sender, round, peer, message.number, kind.label, *size))
             if self.transport is not None and kind in (Kind.VALUE, Kind.NOTICE):
                 self.transport.begin(message, passage)
-            elif self.is_cut(message):
-                self._fate(events.MessageUnreachable, message)
             elif passage.fate == "overflowed":
                 self._fate(events.MessageOverflowed, message)
+            elif self.is_cut(message):
+                self._fate(events.MessageUnreachable, message)
             elif passage.fate == "lost":
                 self.launched()
                 self._outbox.append((message, passage, size[1]))

@@ -99,17 +99,39 @@ def test_packets_arrive_when_and_if_they_do_in_a_plain_store_and_forward_network
         assert seen[number][1] == pytest.approx(float(time), abs=1e-12, rel=1e-12)
 
 
-def test_a_link_alone_does_what_a_link_of_the_topology_does():
-    link = LINK | {"queue": {"limit": 150, "unit": "bytes"}}
+CUTS: list[list[dict[str, Any]]] = [
+    [],
+    [{"kind": "link-down", "link": [0, 1], "at": 0.0046, "duration": 0.1}],
+    [{"kind": "partition", "agents": [0, 2], "at": 0.0046, "duration": 0.0005}],
+    [{"kind": "partition", "agents": [0, 2], "every": 0.02, "duration": 0.02}],
+    [{"kind": "partition", "agents": [0, 2], "at": 0.105, "duration": 0.01}],
+]
+
+
+@pytest.mark.parametrize("bandwidth", [2e5, 6e3], ids=["fast", "slower than the rounds"])
+@pytest.mark.parametrize("faults", CUTS, ids=["whole", "link-down", "at once", "again", "later"])
+def test_a_link_alone_does_what_a_link_of_the_topology_does(faults, bandwidth):
+    """Also when the way is cut: while messages wait, are on the line, or travel, and over again before they arrive."""
+    link = LINK | {"bandwidth": bandwidth, "queue": {"limit": 200, "unit": "bytes"}}
     changes = {"topology": {"kind": "complete", "agents": 5}, "network.pacing": TICKS, "compute.time": 0.001}
-    direct = lawful(**changes, **{"network.link": link, "network.transport": "datagram", "rounds": 8})
-    routed = lawful(
-        **changes, **{"network.underlay": {"graph": {"kind": "complete", "agents": 5}, "link": link}, "rounds": 8}
+    graph = {"kind": "complete", "agents": 5}
+    direct, routed = (
+        lawful(**changes, **network, rounds=8, fault=faults)
+        for network in ({"network.link": link}, {"network.underlay": {"graph": graph, "link": link}})
     )
     apart = (events.RunStarted, events.RunFinished, events.UnderlayLink)
     told = [[(t, e) for _, t, e in result.events if not isinstance(e, apart)] for result in (direct, routed)]
     assert told[0] == told[1]
     assert traffic(direct)["delivered"] > 0
+    if bandwidth == 6e3:
+        assert traffic(direct)["overflowed"] > 0
+        assert (traffic(direct)["unreachable"] > 0) == bool(faults)
+
+
+def test_a_message_with_a_damaged_packet_arrives_and_is_refused_by_its_checksum():
+    underlay = {"graph": {"kind": "ring", "agents": 6}, "link": {"corruption": 0.1, "mtu": 60}}
+    lost = [e for _, e in found(lawful(**{"network.underlay": underlay}), "message.lost")]
+    assert {e.reason for e in lost} == {"corrupted"}
 
 
 def test_two_flows_over_one_bottleneck_get_half_of_it_each(tmp_path):
