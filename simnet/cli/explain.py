@@ -11,7 +11,7 @@ import numpy as np
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.row_reports import Reporting
-from simnet.build import World, build, build_links, build_writer, draw_underlay
+from simnet.build import World, build, build_links, build_writer, directions, draw_underlay
 from simnet.cli.underlay_facts import underlay_facts
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import Setting
@@ -48,7 +48,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
         **_privacy(built),
         **_theory(built),
         "traffic": _traffic(built) | _reports(built.reporting),
-        **underlay_facts(built, frame.HEADER_BYTES + _first_message(built)[0]),
+        **_underlay(built),
     }
 
 
@@ -88,6 +88,15 @@ def _theory(built: World) -> dict[str, Facts]:
         for found in scenario.algorithm.theory(setting)
     }
     return {"theory": facts} if facts else {}
+
+
+def _underlay(built: World) -> dict[str, Facts]:
+    """The paths of a first value, where there is a physical network."""
+    physical = draw_underlay(built.scenario, built.agents)
+    if physical is None:
+        return {}
+    size = frame.HEADER_BYTES + _first_message(built)[0]
+    return {"underlay": underlay_facts(physical, directions(built.graph), size)}
 
 
 def _reports(reporting: Reporting | None) -> Facts:

@@ -6,33 +6,28 @@ from collections.abc import Sequence
 from math import inf
 from statistics import median
 
-from simnet.build import World, directions, draw_underlay
+from simnet.network.model import Ends
+from simnet.network.underlay import PhysicalNetwork
 from simnet.privacy.budget import Facts
 
 _SHOWN = 3
 """Links that are named."""
 
 
-def underlay_facts(built: World, size: int) -> dict[str, Facts]:
-    """The topic of a scenario with an underlay; `size` are the bytes of a value's frame."""
-    network = draw_underlay(built.scenario, built.agents)
-    if network is None:
-        return {}
-    pairs = directions(built.graph)
+def underlay_facts(network: PhysicalNetwork, pairs: list[Ends], size: int) -> Facts:
+    """The paths between these agents; `size` are the bytes of a value's frame."""
     shared = network.shared_by(pairs)
     most = sorted(shared, key=lambda ends: (-shared[ends], ends))[:_SHOWN]
     return {
-        "underlay": {
-            "physical network": f"{len(network.names):,} nodes, {len(network.models) // 2:,} links",
-            "nodes with agents": len(set(network.places)),
-            "links per path": _span([float(len(network.route(*pair))) for pair in pairs]),
-            "latency per path": _span([1e3 * network.delay(*pair) for pair in pairs], "ms"),
-            "bottleneck per path": _span([network.bottleneck(*pair) / 1e6 for pair in pairs], "Mbit/s"),
-            "one value alone": _span([1e3 * network.alone(*pair, size) for pair in pairs], "ms"),
-            "most shared": ", ".join(f"{network.name(ends)} by {shared[ends]} of {len(pairs)}" for ends in most)
-            or "none: all agents stand at one node",
-            "links that nobody uses": len({*map(frozenset, network.models)} - {*map(frozenset, shared)}),
-        }
+        "physical network": f"{len(network.names):,} nodes, {len(network.models) // 2:,} links",
+        "nodes with agents": len(set(network.places)),
+        "links per path": _span([float(len(network.route(*pair))) for pair in pairs]),
+        "latency per path": _span([1e3 * network.delay(*pair) for pair in pairs], "ms"),
+        "bottleneck per path": _span([network.bottleneck(*pair) / 1e6 for pair in pairs], "Mbit/s"),
+        "one value alone": _span([1e3 * network.alone(*pair, size) for pair in pairs], "ms"),
+        "most shared": ", ".join(f"{network.name(ends)} by {shared[ends]} of {len(pairs)}" for ends in most)
+        or "none: all agents stand at one node",
+        "links that nobody uses": len({*map(frozenset, network.models)} - {*map(frozenset, shared)}),
     }
 
 

@@ -89,8 +89,9 @@ class Underlay(Section):
         with _own_words():
             graph = self.graph.draw(streams.generator("underlay"), find)
             models = link_models(self.link, (), graph, find)
-        names = _names(graph)
-        return PhysicalNetwork(self, names, models, self._places(agents, names, streams), self._costs(graph, models))
+        names, delays = _names(graph), _delays(models)
+        places, costs = self._places(agents, names, streams), self._costs(graph, delays)
+        return PhysicalNetwork(Transmitter(self.link, Streams(0), ""), names, models, delays, places, costs)
 
     def _places(self, agents: int, names: list[str], streams: Streams) -> list[int]:
         """The node of each agent."""
@@ -111,18 +112,16 @@ class Underlay(Section):
             raise ScenarioError(f"network.underlay.attach: {len(self.attach)} nodes for {agents} agents; one for each")
         return [_node(entry, names, f"network.underlay.attach.{agent}") for agent, entry in enumerate(self.attach)]
 
-    def _costs(self, graph: nx.Graph[int], models: dict[Ends, LinkModel]) -> dict[Ends, int]:
+    def _costs(self, graph: nx.Graph[int], delays: dict[Ends, float]) -> dict[Ends, int]:
         """What routing adds up, in whole numbers, and one more per link: of equal paths the one with fewest wins."""
         lengths: dict[Ends, float]
         if self.routing == "weight":
             lengths = graph.graph.get("weights", {})
-            if missing := sorted(models.keys() - lengths.keys()):
+            if missing := sorted(delays.keys() - lengths.keys()):
                 a, b = missing[0]
                 raise ScenarioError(f'network.underlay.routing = "weight": the edge of nodes {a} and {b} has no weight')
-        elif self.routing == "delay":
-            lengths = {ends: typical(model) for ends, model in models.items()}
         else:
-            lengths = dict.fromkeys(models, 0.0)
+            lengths = delays if self.routing == "delay" else dict.fromkeys(delays, 0.0)
         return {ends: round(_GRAIN * length) * len(graph) + 1 for ends, length in lengths.items()}
 
 
@@ -131,16 +130,18 @@ class PhysicalNetwork:
 
     def __init__(
         self,
-        section: Underlay,
+        cutter: Transmitter,
         names: list[str],
         models: dict[Ends, LinkModel],
+        delays: dict[Ends, float],
         places: list[int],
         costs: dict[Ends, int],
     ) -> None:
         import networkx as nx
 
         self.names, self.models, self.places = names, models, places
-        self.cutter = Transmitter(section.link, Streams(0), "")
+        self._delays = delays
+        self.cutter = cutter
         """Cuts messages into packets: all physical links agree in what that needs."""
         self._costs = costs
         self._backwards: nx.DiGraph[int] = nx.DiGraph()
@@ -178,7 +179,7 @@ class PhysicalNetwork:
 
     def delay(self, sender: int, receiver: int) -> float:
         """Latency of the whole path, where it varies its median."""
-        return sum(typical(self.models[link]) for link in self.route(sender, receiver))
+        return sum(self._delays[link] for link in self.route(sender, receiver))
 
     def bottleneck(self, sender: int, receiver: int) -> float:
         """The least bandwidth on the path."""
@@ -189,7 +190,7 @@ class PhysicalNetwork:
         """How long a message takes if there is no other; infinite if a queue drops part of it even then."""
         packets = [(0.0, weight) for weight in self.cutter.weights(size)]
         for ends in self.route(sender, receiver):
-            link = Link(_quiet(self.models[ends]), Streams(0), "")
+            link = Link(_quiet(self.models[ends], self._delays[ends]), Streams(0), "")
             packets = [(link.send(time, weight).arrives, weight) for time, weight in packets]
             if any(time == inf for time, _ in packets):
                 return inf
@@ -199,7 +200,9 @@ class PhysicalNetwork:
         """Refuse queues that drop part of every message of `size` bytes, also on an idle path."""
         if not any(model.queue and model.queue.limit is not None for model in self.models.values()):
             return
-        for sender, receiver in pairs:
+        # Ways over links that are alike let pass the same.
+        alike = {tuple(id(self.models[link]) for link in self.route(*pair)): pair for pair in reversed(pairs)}
+        for sender, receiver in alike.values():
             if self.alone(sender, receiver, size) == inf:
                 raise ScenarioError(
                     f"network.underlay.link.queue: a value makes {self.cutter.packets(size)} packets of "
@@ -209,12 +212,19 @@ class PhysicalNetwork:
                 )
 
 
-def typical(model: LinkModel) -> float:
-    """The latency of a link, where it varies its median."""
-    if model.latency.constant is not None:
-        return model.latency.constant
-    # The same numbers for all links, so that those that are alike are equally long.
-    return float(np.median(model.latency.draw(Streams(0).generator("routing"), 999)))
+def _delays(models: dict[Ends, LinkModel]) -> dict[Ends, float]:
+    """The latency of each link, where it varies its median."""
+    found: dict[int, float] = {}
+    for model in models.values():
+        if id(model) not in found:
+            fixed = model.latency.constant
+            # The same numbers for all links, so that those that are alike are equally long.
+            found[id(model)] = float(np.median(model.latency.draw(_draws(), 999))) if fixed is None else fixed
+    return {ends: found[id(model)] for ends, model in models.items()}
+
+
+def _draws() -> np.random.Generator:
+    return Streams(0).generator("routing")
 
 
 def one_packet(model: LinkModel) -> LinkModel:
@@ -222,9 +232,9 @@ def one_packet(model: LinkModel) -> LinkModel:
     return model.model_copy(update={"mtu": None, "overhead": 0, "framing": 0})
 
 
-def _quiet(model: LinkModel) -> LinkModel:
+def _quiet(model: LinkModel, delay: float) -> LinkModel:
     """The same without chance."""
-    latency = Constant.model_construct(kind="constant", value=typical(model))
+    latency = Constant.model_construct(kind="constant", value=delay)
     changes = {"latency": latency, "loss": NO_LOSS, "corruption": 0.0, "queue": without_red(model.queue)}
     return one_packet(model).model_copy(update=changes)
 

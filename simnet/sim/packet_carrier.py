@@ -68,6 +68,12 @@ class PhysicalLine:
             self.lost += 1
         return passage
 
+    def give_back(self, weight: int, *, lost: bool) -> None:
+        """A packet that it took never came; its time on the line stays reserved."""
+        self.packets -= 1
+        self.bytes -= weight
+        self.lost -= lost
+
     def utilisation(self, now: float) -> float:
         """The share of the time until now for which the line was busy."""
         # What the line still has to do is done without a pause.
@@ -200,9 +206,8 @@ class PacketCarrier(MessageCarrier):
         unsent: Counter[Told] = Counter()
         for packet in self._outbox.get(agent, ()):
             if packet.callbacks and packet.departs > now:
+                packet.route[0].give_back(packet.weight, lost=packet.callbacks is self._on_loss)
                 packet.callbacks = ()
-                packet.route[0].packets -= 1
-                packet.route[0].bytes -= packet.weight
                 unsent[packet.then] += packet.weight
         for told, size in unsent.items():
             told("sender-down", size)

@@ -134,8 +134,9 @@ def test_a_graph_that_cannot_be_read_or_drawn_is_told_of_the_underlay(tmp_path):
     odd = Underlay.model_validate({"graph": {"kind": "regular", "agents": 5, "degree": 3}})
     with pytest.raises(ScenarioError, match=r"^network\.underlay\.graph\.degree = 3: 5 agents need an even degree"):
         odd.draw(2, Streams(1), Path)
-    with pytest.raises(ScenarioError, match=r'routing = "weight": the edge of nodes 0 and 1 has no weight'):
-        drawn("a b\nb c weight=1", tmp_path, 2, routing="weight")
+    for said in ("", "weight=heavy", "weight=-1", "weight=nan"):
+        with pytest.raises(ScenarioError, match=r'routing = "weight": the edge of nodes 0 and 1 has no weight'):
+            drawn(f"a b {said}\nb c weight=1", tmp_path, 2, routing="weight")
     with pytest.raises(ScenarioError, match=r"^network\.underlay\.link\.latency\.kind = 'distance': needs"):
         drawn("a b", tmp_path, 2, link={"latency": {"kind": "distance"}})
 

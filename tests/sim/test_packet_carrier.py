@@ -297,6 +297,14 @@ def test_what_a_dead_host_had_not_sent_dies_and_what_has_left_goes_on():
     assert [e.agent for _, e in found(result, "message.delivered")] == []
 
 
+def test_what_a_link_would_have_lost_of_a_dead_host_it_has_not_lost():
+    underlay = {"graph": {"kind": "ring", "agents": 3}, "link": {"bandwidth": 800, "mtu": 60, "loss": 1.0}}
+    changes = {"topology": {"kind": "star", "agents": 2}, "rounds": 1, "network.pacing": TICKS}
+    result = lawful(**changes, **{"network.underlay": underlay, "fault": [{"kind": "crash", "agent": 0, "at": 0.03}]})
+    assert "0>1" not in {e.link for _, e in found(result, "underlay.link")}
+    assert [e.reason for _, e in found(result, "message.lost") if e.agent == 0] == ["sender-down"]
+
+
 def test_cross_traffic_may_use_the_links_of_the_underlay():
     underlay = {"graph": {"kind": "star", "agents": 6}, "link": LINK | {"queue": 1000}}
 
