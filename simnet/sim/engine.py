@@ -209,7 +209,6 @@ class VirtualEngine:
             elif not self._launch(message, passage, now, wire_bytes[-1]):
                 # What fails at once does so before the next message is sent.
                 self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
-                # What its own host dropped overflows, whatever awaits the rest of it on the way.
                 full = passage.fate == "overflowed"
                 self._fail(events.MessageOverflowed if full else events.MessageUnreachable, message)
                 sent, wire_bytes, offered_bytes = [], [], []

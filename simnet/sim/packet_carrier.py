@@ -130,43 +130,43 @@ class PacketCarrier(MessageCarrier):
             delivery = _Delivery(engine, message, len(weights))
             refused = 0
             for weight in weights:
-                if not self._send(frame.sender, message.peer, weight, delivery.told):
-                    refused += weight
+                refused += self._send(frame.sender, message.peer, weight, delivery.told).refused_bytes
             engine.bus.sent(now, frame.kind.label, [message], [offered - refused], [offered])
             if refused:
                 delivery.told("overflowed", 0)
             elif engine.is_cut(message):
                 delivery.told("unreachable", 0)
 
-    def carry_packet(self, sender: int, peer: int, size: int, then: Callable[[bool], None]) -> None:
-        """Send one packet of `size` bytes on the wire; `then` is told once whether it has arrived undamaged.
+    def carry_packet(self, sender: int, peer: int, size: int, then: Callable[[bool], None]) -> Passage:
+        """Send one packet of `size` bytes, to which links add theirs; what its first link does with it.
 
-        It is told at once if the first link has no room for it.
+        `then` is told whether it has reached its receiver undamaged, once that is decided, and never from here.
         """
         engine = self._engine
 
         def told(end: End, unsent: int) -> None:
-            then(end == "delivered" and (sender, peer) not in engine.cut)
+            away = (sender, peer) in engine.cut or (peer in engine.ports and engine.ports[peer].down > 0)
+            then(end == "delivered" and not away)
 
-        if not self._send(sender, peer, size, told):
-            told("overflowed", size)
+        passage = self._send(sender, peer, self._network.cutter.on_wire(size), told)
+        if passage.fate == "overflowed":
+            engine.at(engine.now, lambda: told("overflowed", size))
+        return passage
 
-    def _send(self, sender: int, peer: int, weight: int, then: Told) -> bool:
-        """Hand a packet to the first link of its route; False if there is no room for it."""
+    def _send(self, sender: int, peer: int, weight: int, then: Told) -> Passage:
+        """Hand a packet to the first link of its route; `then` is not told of a link that has no room for it."""
         now = self._engine.env.now
         packet = Packet(self._on_node, self.route(sender, peer), weight, peer, then)
-        if not packet.route:
-            packet.starts = packet.departs = now
-            self._post(packet, ARRIVAL, 0.0)
-        else:
+        if packet.route:
             passage = self._onward(packet)
-            if passage.fate == "overflowed":
-                return False
-            packet.starts, packet.departs = passage.starts, passage.departs
-        if self._engine.fragile:
+        else:
+            passage = Passage("delivered", now, now, now, 1, weight)
+            self._post(packet, ARRIVAL, 0.0)
+        packet.starts, packet.departs = passage.starts, passage.departs
+        if self._engine.fragile and passage.fate != "overflowed":
             flying = [each for each in self._outbox.get(sender, ()) if each.callbacks]
             self._outbox[sender] = [*flying, packet]
-        return True
+        return passage
 
     def route(self, sender: int, peer: int) -> tuple[PhysicalLine, ...]:
         """The lines from one agent to another."""

@@ -35,7 +35,8 @@ def network(lines: dict[tuple[int, int], str], folder: Path, agents: int, **sect
     path = folder / "graph.csv"
     rows = [f"{a},{b},{said}" for (a, b), said in lines.items()]
     path.write_text("\n".join(["source,target,latency,bandwidth", *rows]))
-    underlay = Underlay.model_validate({"graph": {"kind": "file", "file": str(path)}, **section})
+    link = {"overhead": 0} | section.pop("link", {})
+    underlay = Underlay.model_validate({"graph": {"kind": "file", "file": str(path)}, "link": link, **section})
     return underlay.draw(agents, Streams(1), Path)
 
 
@@ -312,7 +313,7 @@ def test_cross_traffic_may_use_the_links_of_the_underlay():
         carries = engine.channel
         assert isinstance(carries, PacketCarrier)
         for _ in range(200):
-            carries.carry_packet(1, 2, 60, lambda arrived: None)
+            carries.carry_packet(1, 2, 32, lambda arrived: None)
             yield engine.env.timeout(0.002)
 
     scenario = world(**{"network.underlay": underlay})
@@ -320,6 +321,25 @@ def test_cross_traffic_may_use_the_links_of_the_underlay():
     assert among.summary["time"]["simulated"] > 1.2 * alone.summary["time"]["simulated"]
     assert traffic(among)["wire_bytes"] == traffic(alone)["wire_bytes"]
     assert among.summary["underlay"]["bytes"] > alone.summary["underlay"]["bytes"]
+
+
+def test_whoever_sends_a_packet_is_told_what_left_and_later_whether_it_arrived(tmp_path):
+    """Overhead and framing are the links'; the first link takes one packet at a time and holds none."""
+    link = {"overhead": 28, "framing": 38, "queue": 0, "mtu": 1500}
+    physical = network({(0, 1): "1ms,8e5", (1, 2): "1ms,8e6"}, tmp_path, 4, link=link, attach=[0, 2, 2, 0])
+    engine, carries = carrier(physical, 4)
+    told: list[tuple[str, bool, float]] = []
+
+    def send(name: str, sender: int, peer: int) -> Any:
+        return carries.carry_packet(sender, peer, 1434, lambda arrived: told.append((name, arrived, engine.now)))
+
+    first, refused, near = send("first", 0, 1), send("refused", 0, 1), send("near", 1, 2)
+    assert told == []
+    assert (first.wire_bytes, first.offered_bytes, first.departs) == (1500, 1500, pytest.approx(0.015))
+    assert (refused.wire_bytes, refused.offered_bytes, refused.fate) == (0, 1500, "overflowed")
+    assert (near.wire_bytes, near.departs) == (1500, 0.0)
+    engine.env.run()
+    assert told == [("refused", False, 0.0), ("near", True, 0.0), ("first", True, pytest.approx(0.0185))]
 
 
 def test_links_lose_by_streams_of_their_own():
