@@ -24,11 +24,17 @@ def underlay_facts(network: PhysicalNetwork, pairs: list[Ends], size: int) -> Fa
         "links per path": _span([float(len(network.route(*pair))) for pair in pairs]),
         "latency per path": _span([1e3 * network.delay(*pair) for pair in pairs], "ms"),
         "bottleneck per path": _span([network.bottleneck(*pair) / 1e6 for pair in pairs], "Mbit/s"),
-        "one value alone": _span([1e3 * network.alone(*pair, size) for pair in pairs], "ms"),
+        "one value alone": _alone([1e3 * network.alone(*pair, size) for pair in pairs]),
         "most shared": ", ".join(f"{network.name(ends)} by {shared[ends]} of {len(pairs)}" for ends in most)
         or "none: all agents stand at one node",
         "links that nobody uses": len({*map(frozenset, network.models)} - {*map(frozenset, shared)}),
     }
+
+
+def _alone(times: Sequence[float]) -> str:
+    """How long a value takes on an idle path, or on how many it never arrives."""
+    never = times.count(inf)
+    return f"dropped in part by a queue on {never} of {len(times)} paths" if never else _span(times, "ms")
 
 
 def _span(values: Sequence[float], unit: str = "") -> str:

@@ -32,3 +32,11 @@ def test_agents_at_one_node_have_no_path_to_explain():
     assert facts["most shared"] == "none: all agents stand at one node"
     assert facts["bottleneck per path"] == "no limit"
     assert facts["links that nobody uses"] == 3
+
+
+def test_a_value_that_is_always_dropped_in_part_takes_no_time_but_is_told_of():
+    """Healing duals double a value: the model alone would fit into one packet."""
+    tight = {"graph": {"kind": "star", "agents": 6}, "link": {"bandwidth": 1e6, "mtu": 86, "queue": 0}}
+    scenario = world(**{"network.underlay": tight, "algorithm.duals": "healing"})
+    assert explain(scenario)["underlay"]["one value alone"] == "dropped in part by a queue on 18 of 18 paths"
+    assert run(scenario).summary["communication"]["delivered"] == 0
