@@ -183,8 +183,8 @@ class PhysicalNetwork:
 
     def bottleneck(self, sender: int, receiver: int) -> float:
         """The least bandwidth on the path."""
-        rates = (self.models[link].bandwidth for link in self.route(sender, receiver))
-        return min((rate for rate in rates if rate is not None), default=inf)
+        lines = (Transmitter(self.models[link], Streams(0), "") for link in self.route(sender, receiver))
+        return min((line.bandwidth for line in lines), default=inf)
 
     def alone(self, sender: int, receiver: int, size: int) -> float:
         """How long a message takes if there is no other; infinite if a queue drops part of it even then."""
