@@ -28,12 +28,14 @@ from simnet.network.frame import HEADER_BYTES, Writer
 from simnet.network.link import Link, connect, refuse_above_queue
 from simnet.network.model import Ends, LinkModel, known_agents, link_models
 from simnet.network.queueing import Transmitter
+from simnet.network.underlay import PhysicalNetwork
 from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise_key import fingerprint, fresh_key, noise_root, read_key
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.memory import gc_paused
+from simnet.sim.packet_carrier import PacketCarrier
 from simnet.sim.radio import Radio, in_range
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
@@ -176,11 +178,31 @@ def build_down_lines(scenario: Scenario, agents: int) -> dict[int, Transmitter]:
     return {} if down is None else {agent: down.transmitter(streams, f"{agent}/down") for agent in range(agents)}
 
 
+def draw_underlay(scenario: Scenario, agents: int) -> PhysicalNetwork | None:
+    """The physical network that carries the agents' packets, if there is one."""
+    underlay = scenario.network.underlay
+    return None if underlay is None else underlay.draw(agents, Streams(scenario.seed), scenario.find)
+
+
+def models_in_use(built: World) -> dict[Ends, LinkModel]:
+    """What each direction of every link is like that messages really pass: those of an underlay, if there is one."""
+    physical = draw_underlay(built.scenario, built.agents)
+    return models(built.scenario, built.graph) if physical is None else physical.models
+
+
+def directions(edges: nx.Graph[int]) -> list[Ends]:
+    """Both directions between all neighbours, by sender and receiver."""
+    return [(agent, peer) for agent in sorted(edges) for peer in sorted(edges[agent])]
+
+
 def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features: int) -> None:
     """Refuse queues that drop part of every value, also on idle lines, where nothing repeats what was dropped."""
     if scenario.network.transport.repeats:
         return
     payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
+    if physical := draw_underlay(scenario, len(edges)):
+        physical.refuse_above_queues(directions(edges), HEADER_BYTES + len(payload))
+        return
     line, common = scenario.network.line.read(scenario.find), scenario.network.link
     for model in {id(model): model for model in models(scenario, edges).values()}.values():
         where = "link" if model.queue == common.queue else "override"
@@ -197,6 +219,8 @@ def longest_value(scenario: Scenario, features: int) -> int:
 def kinds_of_links(built: World) -> list[AlikeLinks]:
     """The links by how long a value is under way on them; slowest first."""
     network, size = built.scenario.network, longest_value(built.scenario, built.learning.features)
+    if physical := draw_underlay(built.scenario, built.agents):
+        return sorted(physical.alike_paths(directions(built.graph), size), key=lambda kind: -kind.median)
     channel = network.channel
 
     def air(model: LinkModel) -> float:
@@ -263,6 +287,8 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
             Streams(scenario.seed),
             shared=shared,
         )
+    elif physical := draw_underlay(scenario, len(edges)):
+        built.channel = PacketCarrier(built, physical, directions(edges), Streams(scenario.seed))
     return built
 
 

@@ -18,13 +18,16 @@ from simnet.build import (
     build,
     build_links,
     build_writer,
+    directions,
+    draw_underlay,
     kinds_of_links,
     late_news,
     longest_value,
-    models,
+    models_in_use,
     peer_cautions,
 )
 from simnet.cli.realism import realism
+from simnet.cli.underlay_facts import underlay_facts
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import Setting
 from simnet.network import frame
@@ -66,6 +69,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
         **_theory(built),
         "traffic": _traffic(built, kinds) | _reports(built.reporting),
         **_over_time(built),
+        **_underlay(built),
         **_delays(built, kinds),
         "realism: what it leaves out": realism(built, kinds, longest_value(scenario, learning.features)),
     }
@@ -107,6 +111,15 @@ def _theory(built: World) -> dict[str, Facts]:
         for found in scenario.algorithm.theory(setting)
     }
     return {"theory": facts} if facts else {}
+
+
+def _underlay(built: World) -> dict[str, Facts]:
+    """The paths of a first value, where there is a physical network."""
+    physical = draw_underlay(built.scenario, built.agents)
+    if physical is None:
+        return {}
+    size = frame.HEADER_BYTES + _first_message(built)[0]
+    return {"underlay": underlay_facts(physical, directions(built.graph), size)}
 
 
 def _reports(reporting: Reporting | None) -> Facts:
@@ -172,7 +185,8 @@ def _first_message(built: World) -> tuple[int, int]:
     else:
         known = Neighbourhood(neighbours, peer.initial(), aligned=True).known
         payload, _ = writer.model(model, lambda decoded: peer.accompany(1, decoded, known))
-    link = models(built.scenario, built.graph)[sender, neighbours[0]]
+    lines = models_in_use(built)
+    link = lines.get((sender, neighbours[0])) or next(iter(lines.values()))
     return len(payload), _on_wire(built.scenario, link, frame.HEADER_BYTES + len(payload))
 
 
@@ -188,7 +202,7 @@ def _traffic(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
     scenario, network = built.scenario, built.scenario.network
     payload, message = _first_message(built)
     longest = longest_value(scenario, built.learning.features)
-    most = max(_on_wire(scenario, link, longest) for link in _distinct(models(scenario, built.graph).values()))
+    most = max(_on_wire(scenario, link, longest) for link in _distinct(models_in_use(built).values()))
     releases = scenario.algorithm.most_releases(scenario.rounds)
     messages = releases * sum(min(size.degree, network.peers or size.degree) for size in built.sizes)
     transmissions = releases * built.agents if network.medium == "shared" else messages
