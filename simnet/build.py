@@ -148,7 +148,10 @@ def build_down_lines(scenario: Scenario, agents: int) -> dict[int, Transmitter]:
 
 def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features: int) -> None:
     """Refuse queues that drop part of every value, also on idle lines, where nothing repeats what was dropped."""
-    if scenario.network.transport.repeats:
+    transport = scenario.network.transport
+    if transport.repeats:
+        for ends, model in models(scenario, edges).items():
+            transport.refuse_too_small(model, "network.link" if model.mtu == scenario.network.link.mtu else "override")
         return
     payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
     line, common = scenario.network.line, scenario.network.link

@@ -2,6 +2,7 @@
 
 - A message meets exactly one fate: messages = delivered + lost + overflowed + unreachable + in flight.
 - No more leaves a host than was handed to it, and only a message that overflows leaves in part or not at all.
+- A reliable transport hands messages over in the order in which they were sent.
 - A finished round ends in a broadcast or a skip: broadcasts + skips = rounds run.
 - A release is paid before it is made and made before it is sent: releases = broadcasts = ledger entries for a release.
 - A test is paid before its first answer; what passes is released, nothing else, and not more often than was paid for.
@@ -74,6 +75,8 @@ class _Link:
     """the last round in which a message was sent"""
     used_in: int = 0
     """the last round in which a value was used"""
+    delivered: int = 0
+    """the last message that arrived"""
 
 
 class _Run:
@@ -103,6 +106,8 @@ class _Run:
         self.aligned = settings.get("network.pacing.kind") in aligned
         self.once = settings.get("network.transport.kind") == "datagram"
         """Nothing is sent again."""
+        self.in_order = "network.transport.buffer" in settings
+        """Messages of a link do not overtake each other."""
         self.has_channel = "network.channel.kind" in settings
         self.until: float | None = settings.get("until")
         self.one_way = settings.get("algorithm.hub") == "trusted"
@@ -231,6 +236,13 @@ def _within_the_offer(run: _Run, event: events.MessageSent | events.MessageRetra
         run.complain(f"{event.wire_bytes} bytes of message {event.message} leave a host that was handed {offered}")
 
 
+def _packets(run: _Run, event: events.PacketsSent) -> None:
+    if event.wire_bytes > event.offered_bytes:
+        run.complain(f"{event.wire_bytes} bytes leave agent {event.agent}, which was handed {event.offered_bytes}")
+    if run.once:
+        run.complain(f"agent {event.agent} sends packets of a transport that the scenario does not have")
+
+
 def _gathered(run: _Run, event: events.ReportsGathered) -> None:
     if event.messages != event.delivered + event.lost:
         run.complain(
@@ -287,8 +299,12 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
         run.complain(f"message {message} is {fate} {told}, but it was sent {true}")
     if run.t < sent_at:
         run.complain(f"message {message} is {fate} before it is sent")
+    link = run.links[receiver, sender]
+    if arrived and run.in_order:
+        if message < link.delivered:
+            run.complain(f"message {message} is handed over after message {link.delivered} of the same stream")
+        link.delivered = message
     if arrived and has_value:
-        link = run.links[receiver, sender]
         if run.aligned:
             link.ahead += (event.round,)
         else:
@@ -346,6 +362,7 @@ _GROUPS: dict[str, dict[type[events.Event], _Check]] = {
         events.MessageSent: _sent,
         **dict.fromkeys(events.FATES, _met_fate),
         events.MessageRetransmitted: _retransmitted,
+        events.PacketsSent: _packets,
         events.ValueUsed: _used,
     },
     "air": {events.AirUsed: _aired},
