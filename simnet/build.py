@@ -147,17 +147,15 @@ def build_down_lines(scenario: Scenario, agents: int) -> dict[int, Transmitter]:
 
 
 def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features: int) -> None:
-    """Refuse queues that drop part of every value, also on idle lines, where nothing repeats what was dropped."""
-    transport = scenario.network.transport
-    if transport.repeats:
-        for ends, model in models(scenario, edges).items():
-            transport.refuse_too_small(model, "network.link" if model.mtu == scenario.network.link.mtu else "override")
-        return
+    """Refuse packets too small for a transport, and queues that drop part of every value where nothing repeats it."""
+    transport, line, common = scenario.network.transport, scenario.network.line, scenario.network.link
     payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
-    line, common = scenario.network.line, scenario.network.link
     for model in {id(model): model for model in models(scenario, edges).values()}.values():
-        where = "link" if model.queue == common.queue else "override"
-        refuse_above_queue(model, line, HEADER_BYTES + len(payload), f"network.{where}.queue")
+        if transport.repeats:
+            transport.refuse_too_small(model, f"network.{'link' if model.mtu == common.mtu else 'override'}.mtu")
+        else:
+            where = "link" if model.queue == common.queue else "override"
+            refuse_above_queue(model, line, HEADER_BYTES + len(payload), f"network.{where}.queue")
 
 
 def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:

@@ -176,7 +176,7 @@ class MessageSent(OfMessage, frozen=True, forbid_unknown_fields=True):
     """what is encoded, without the frame; on a shared medium one transmission reaches all, and counts in one message"""
     wire_bytes: int
     """what left the host: the packets of the frame, with all that they add, but for those that the sender's own queue
-    refused; on a shared medium it counts in one message; of a reliable transport the first packet, if it left at once"""
+    refused; on a shared medium it counts in one message; of a reliable transport the first packet if it left at once"""
     offered_bytes: int | None = None
     """what was handed to the host: all its packets, of a reliable transport the first one, if it did not have to wait;
     absent in logs of old versions: as `wire_bytes`"""

@@ -45,9 +45,9 @@ from simnet.sim.environment import Environment
 from simnet.sim.memory import gc_paused
 from simnet.sim.packets import Packets, Then
 from simnet.sim.radio import Radio
+from simnet.sim.reliable import Reliable
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, NEW_WORK, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
-from simnet.sim.transport import Reliable
 from simnet.sim.virtual_port import VirtualPort
 from simnet.vectors import Parts, Vector
 

@@ -6,14 +6,15 @@ Everything counts in segments, as in Linux: a message begins a segment of its ow
 Window.     NewReno (RFC 5681): slow start adds a segment per acknowledgement, congestion avoidance 1/window. It begins
             with 10 segments (RFC 6928), and with at most so many after a pause of a timeout. It grows only if it was
             full. At most `buffer` bytes are unacknowledged.
-Loss.       RFC 6675: a segment counts as lost when three segments after it have been acknowledged selectively. The first
-            such loss of a window halves the window. Lost segments are sent again before new ones; the rescue
-            retransmission is left out. Without selective acknowledgements the timer finds the loss.
-Timer.      RFC 6298, with a sample per acknowledgement (timestamps, RFC 7323). It runs from the time at which the first
-            unacknowledged segment has left the host: Linux too does not repeat what waits in the host's own queue. When
-            it expires everything that is unacknowledged counts as lost and the window is one segment.
-Giving up.  When a segment would be sent more than `attempts` times its message is given up. Each packet tells the number
-            of the first segment that is still to come, so its receiver does not wait for what was given up.
+Loss.       RFC 6675: a segment counts as lost when three later ones have been acknowledged selectively. The first such
+            loss of a window halves the window. Lost segments are sent again before new ones; the rescue retransmission
+            is left out. Without selective acknowledgements the timer finds the loss.
+Timer.      RFC 6298 (`simnet.sim.retransmission_timer`), with a sample per acknowledgement (timestamps, RFC 7323). It
+            runs from the time at which the first unacknowledged segment has left the host: Linux too does not repeat
+            what waits in the host's own queue. When it expires, everything that is unacknowledged counts as lost and
+            the window is one segment.
+Giving up.  When a segment would be sent more than `attempts` times, its message is given up. Each packet tells the
+            number of the first segment that is still to come, so its receiver does not wait for what was given up.
 """
 
 from __future__ import annotations
@@ -21,31 +22,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+from simnet.sim.retransmission_timer import HostLine, RetransmissionTimer
+
+if TYPE_CHECKING:
+    from simnet.sim.sim_events import Message
+    from simnet.sim.transport import Acknowledged
 
 INITIAL_WINDOW = 10
 """Segments (RFC 6928)."""
 LEAST_THRESHOLD = 2.0
 THREE = 3
 """Segments that must have overtaken one before it counts as lost."""
-GRANULARITY = 1e-3
-"""Of the clock, in seconds."""
-LONGEST_TIMEOUT = 60.0
 
 Block = tuple[int, int]
 """The numbers of segments that were received: first, and one after the last."""
-
-
-class StreamRule(Protocol):
-    """What a scenario says of a stream."""
-
-    timeout: float
-    backoff: float
-    attempts: int
-    buffer: int
-
-    @property
-    def least_timeout(self) -> float: ...
 
 
 class Parcel:
@@ -53,7 +45,7 @@ class Parcel:
 
     __slots__ = ("arrived", "message", "over")
 
-    def __init__(self, message: object) -> None:
+    def __init__(self, message: Message) -> None:
         self.message = message
         self.arrived = False
         """its receiver has all of it, and what was sent before"""
@@ -76,69 +68,15 @@ class Segment:
         self.sacked = self.lost = self.repeated = False
 
 
-class Host:
-    """What a host knows of its own line."""
-
-    __slots__ = ("slowest",)
-
-    def __init__(self) -> None:
-        self.slowest = 0.0
-        """longest time that a packet has spent in the queue and on the line"""
-
-
-class RetransmissionTimer:
-    """RFC 6298: the timeout, from measured round trips.
-
-    Until one was measured it is `timeout`, or three times the longest stay of a packet on the host's own line, if that
-    is longer: a first round trip of R gives 3 R (rule 2.2), and no round trip is shorter than that stay.
-    """
-
-    __slots__ = ("_doublings", "_host", "_rule", "smoothed", "variation")
-
-    def __init__(self, rule: StreamRule, host: Host) -> None:
-        self._rule, self._host = rule, host
-        self.smoothed: float | None = None
-        self.variation = 0.0
-        self._doublings = 0
-
-    @property
-    def seconds(self) -> float:
-        """The timeout now."""
-        rule = self._rule
-        if self.smoothed is None:
-            base = max(rule.timeout, 3 * self._host.slowest)
-        else:
-            base = max(rule.least_timeout, self.smoothed + max(GRANULARITY, 4 * self.variation))
-        if not self._doublings:
-            return base
-        return min(base * rule.backoff**self._doublings, max(base, LONGEST_TIMEOUT))
-
-    @property
-    def backed_off(self) -> bool:
-        return self._doublings > 0
-
-    def sample(self, seconds: float) -> None:
-        """A round trip took so long."""
-        if self.smoothed is None:
-            self.smoothed, self.variation = seconds, seconds / 2
-        else:
-            self.variation += (abs(self.smoothed - seconds) - self.variation) / 4
-            self.smoothed += (seconds - self.smoothed) / 8
-        self._doublings = 0
-
-    def back_off(self) -> None:
-        self._doublings += 1
-
-    def forgive(self) -> None:
-        """What was waited for was given up: the next segment starts with a plain timeout."""
-        self._doublings = 0
-
-
 class StreamSender:
     """The sending half of one stream. `transmit` returns the time at which the segment's last bit leaves the host."""
 
     def __init__(
-        self, rule: StreamRule, host: Host, transmit: Callable[[Segment], float], give_up: Callable[[Parcel], None]
+        self,
+        rule: Acknowledged,
+        host: HostLine,
+        transmit: Callable[[Segment], float],
+        give_up: Callable[[Parcel], None],
     ) -> None:
         self._rule, self._host = rule, host
         self._transmit, self._give_up = transmit, give_up
@@ -180,14 +118,14 @@ class StreamSender:
     def acknowledge(self, now: float, upto: int, blocks: Sequence[Block], echo: float) -> None:
         """The receiver has all segments before number `upto`, and those in the blocks; `echo` is when it was asked."""
         full = self._flying + 1 > self.window
-        news = self._note(blocks)
+        self._note(blocks)
         if upto > self.base:
             while self.outstanding and self.outstanding[0].number < upto:
                 self._settle(self.outstanding.popleft())
             self.base = upto
             self.timer.sample(now - echo)
             self._advanced(now, full)
-        if news:
+        if self._sacked:
             self._find_losses()
         self._send(now)
 
@@ -220,16 +158,14 @@ class StreamSender:
         self._renew()
         return [parcel for parcel in found if not parcel.over]
 
-    def _note(self, blocks: Sequence[Block]) -> bool:
-        """Take down selective acknowledgements; whether there were new ones."""
-        news = False
+    def _note(self, blocks: Sequence[Block]) -> None:
+        """Take down selective acknowledgements."""
         for first, end in blocks:
             for segment in self.outstanding:
                 if first <= segment.number < end and not segment.sacked:
                     self._land(segment)
-                    segment.sacked = news = True
+                    segment.sacked = True
                     self._sacked += 1
-        return news
 
     def _advanced(self, now: float, full: bool) -> None:
         """The first segments were acknowledged."""
@@ -252,11 +188,12 @@ class StreamSender:
             elif above >= THREE and not segment.lost:
                 self._land(segment)
                 segment.lost = True
-        if self._repair_until is None and self.outstanding[0].lost:
+        first = self.outstanding[0]
+        if self._repair_until is None and first.lost and not first.repeated:
             flight = len(self.outstanding) - self._beyond
             self.threshold = self.window = max(flight / 2, LEAST_THRESHOLD)
             self._fast, self._repair_until, self._beyond = True, self._next, 0
-            self._again(self.outstanding[0])
+            self._again(first)
 
     def _send(self, now: float) -> None:
         """Send what the window lets out: what is lost, then what is new, then what may be lost (RFC 6675, NextSeg)."""

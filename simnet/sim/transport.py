@@ -1,39 +1,19 @@
-"""[network.transport]: what happens to a lost message.
-
-The reliable transport has a byte stream per direction of a link (`simnet.sim.stream_sender`,
-`simnet.sim.stream_receiver`). Here is what joins the streams to an engine: messages are cut into segments and handed
-over in order, packets are sent through `engine.carry_packet`, and everything goes on the record.
-"""
+"""[network.transport]: what happens to a lost message."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
-from math import inf
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
 from simnet.errors import ScenarioError
-from simnet.network.frame import Frame
 from simnet.parts.fields import Count, Number, PositiveSeconds, Seconds, Size
 from simnet.parts.part import OneOf, Part, bare_word, table
-from simnet.record import events
-from simnet.sim.stream_receiver import StreamReceiver
-from simnet.sim.stream_sender import Block, Host, Parcel, Segment, StreamSender
+from simnet.sim.reliable import HEADER, Reliable
 
 if TYPE_CHECKING:
     from simnet.network.model import LinkModel
     from simnet.sim.engine import VirtualEngine
-    from simnet.sim.sim_events import Message
-
-HEADER = 24
-"""Bytes that the transport adds to every packet: TCP's 20, and 12 of timestamps, less the 8 of UDP, which are in the
-link's `overhead` already."""
-_BLOCK, _BLOCKS, _OPTION = 8, 3, 4
-"""Bytes of a selectively acknowledged block, how many there are at most, and bytes for having any (RFC 2018)."""
-_EARLY = 1e-9
-"""Seconds by which a timer may be early, by rounding."""
 
 
 class TransportKind(Part):
@@ -76,7 +56,7 @@ class Acknowledged(TransportKind):
     )
     ack_delay: Seconds | None = Field(
         None,
-        description="longest wait of an acknowledgement for a second segment; default: a fifth of `min_timeout`, 200 ms",
+        description="longest wait of an acknowledgement for a second segment; default: a fifth of `min_timeout`",
     )
     buffer: Size = Field(131072, description="bytes of a stream that may be unacknowledged")
     repeats: ClassVar[bool] = True
@@ -95,7 +75,7 @@ class Acknowledged(TransportKind):
     def refuse_too_small(self, model: LinkModel, where: str) -> None:
         if model.mtu is not None and model.mtu - model.overhead <= HEADER:
             raise ScenarioError(
-                f"{where}.mtu = {model.mtu}: a reliable transport adds {HEADER} bytes to the overhead of "
+                f"{where} = {model.mtu}: a reliable transport adds {HEADER} bytes to the overhead of "
                 f"{model.overhead}, so more than {HEADER + model.overhead} are needed"
             )
 
@@ -110,224 +90,3 @@ class Acknowledged(TransportKind):
 
 TRANSPORTS = table(Datagram, Acknowledged)
 AnyTransport = Annotated[TransportKind, OneOf(TRANSPORTS, bare_word)]
-
-
-class _Untold:
-    """What has been sent in one direction and is in no event yet."""
-
-    __slots__ = ("acknowledgements", "offered", "segments", "unsent", "wire")
-
-    def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        self.segments = self.acknowledgements = self.wire = self.offered = self.unsent = 0
-
-    def add(self, wire: int, offered: int) -> None:
-        self.wire += wire
-        self.offered += offered
-
-
-class Reliable:
-    """The reliable transport of all agents: one connection per direction of a link, made when it is first used."""
-
-    def __init__(self, engine: VirtualEngine, rule: Acknowledged) -> None:
-        self.engine, self.rule = engine, rule
-        self._connections: dict[tuple[int, int], _Connection] = {}
-        self._untold: dict[tuple[int, int], _Untold] = {}
-        self._hosts: dict[int, Host] = {}
-
-    def carry(self, frame: Frame, messages: Sequence[Message]) -> None:
-        """See messages with this frame through, each to its receiver."""
-        for message in messages:
-            ends = frame.sender, message.peer
-            connection = self._connections.get(ends)
-            if connection is None:
-                host = self._hosts.setdefault(frame.sender, Host())
-                back = self.untold(message.peer, frame.sender)
-                connection = _Connection(self, *ends, host, self.untold(*ends), back)
-                self._connections[ends] = connection
-            connection.hand_over(message)
-
-    def untold(self, agent: int, peer: int) -> _Untold:
-        """What an agent has sent to another and is in no event yet."""
-        return self._untold.setdefault((agent, peer), _Untold())
-
-    def tell(self) -> None:
-        """Put on the record what has been sent since this was last told."""
-        for (agent, peer), found in self._untold.items():
-            if found.offered or found.unsent:
-                counts = (found.segments, found.acknowledgements, found.wire, found.offered, found.unsent)
-                self.engine.emit(events.PacketsSent(agent, peer, *counts))
-                found.clear()
-
-    def fallen(self, agent: int, unsent: Sequence[tuple[int, int]], *, lost: bool) -> None:
-        """An agent went down, so many bytes to others never left its lines; with `lost` its memory is gone."""
-        for peer, size in unsent:
-            self.untold(agent, peer).unsent += size
-        for (sender, peer), connection in self._connections.items() if lost else ():
-            if agent == sender:
-                connection.forget()
-            elif agent == peer:
-                connection.reneged()
-
-
-class _Connection:
-    """One direction of a link: a stream, its timers, and its packets on the record."""
-
-    def __init__(
-        self, transport: Reliable, sender: int, peer: int, host: Host, there: _Untold, back: _Untold
-    ) -> None:
-        self._engine, self._rule = transport.engine, transport.rule
-        self._ends = sender, peer
-        self._host, self._there, self._back = host, there, back
-        self._out = StreamSender(self._rule, host, self._transmit, self._give_up)
-        self._in = StreamReceiver()
-        self._room = self._engine.links[sender][peer].transmitter.room
-        room = self._engine.links[peer][sender].transmitter.room
-        self._most = _BLOCKS if room is None else max(0, min(_BLOCKS, (room - HEADER - _OPTION) // _BLOCK))
-        self._handed: Segment | None = None
-        """The first segment of a message that is being handed over."""
-        self._at_once = 0, 0
-        """Bytes of it that left and that were offered."""
-        self._running = self._answering = False
-        """Whether a timer of the sender, or of the receiver, is in the engine's queue."""
-
-    def hand_over(self, message: Message) -> None:
-        """Send a message after all others."""
-        engine, frame = self._engine, message.frame
-        segments = list(self._cut(message))
-        self._handed, self._at_once = segments[0], (0, 0)
-        engine.launched()
-        self._out.offer(engine.now, segments)
-        self._handed = None
-        where = (frame.sender, frame.round, message.peer, message.number)
-        engine.emit(events.MessageSent(*where, frame.kind.label, len(frame.payload), *self._at_once))
-        self._run()
-
-    def _cut(self, message: Message) -> Iterator[Segment]:
-        left, parcel = message.frame.size, Parcel(message)
-        room = left if self._room is None else self._room - HEADER
-        while left > room:
-            yield Segment(parcel, room, last=False)
-            left -= room
-        yield Segment(parcel, left, last=True)
-
-    def _transmit(self, segment: Segment) -> float:
-        """Send a segment, now; when its last bit leaves the host."""
-        engine, base = self._engine, self._out.base
-        then = partial(self._arrived, segment, engine.now, base)
-        passage = engine.carry_packet(*self._ends, HEADER + segment.size, then)
-        sizes = passage.wire_bytes, passage.offered_bytes
-        if segment.attempts > 1:
-            message, frame = _message(segment.parcel), _message(segment.parcel).frame
-            where = (frame.sender, frame.round, message.peer, message.number)
-            engine.emit(events.MessageRetransmitted(*where, segment.attempts, *sizes))
-        elif segment is self._handed:
-            self._at_once = sizes
-        else:
-            self._there.add(*sizes)
-            self._there.segments += passage.wire_bytes > 0
-        if passage.departs < inf:
-            self._host.slowest = max(self._host.slowest, passage.departs - engine.now)
-        return passage.departs
-
-    def _arrived(self, segment: Segment, sent: float, base: int, arrived: bool) -> None:
-        """The way of a segment is over."""
-        if not arrived:
-            return
-        known, ready = self._in.take(segment, sent, base)
-        if known and segment.parcel.arrived:
-            message = _message(segment.parcel)
-            frame = message.frame
-            self._engine.emit(events.MessageDuplicated(message.peer, frame.round, frame.sender, message.number))
-        if self._in.urgent:
-            self._answer()
-        elif not self._answering:
-            self._answering = True
-            self._engine.at(self._engine.now + self._rule.longest_ack_delay, self._answer_late)
-        for each in ready:
-            if each.last and not each.parcel.over:
-                self._hand_up(each.parcel)
-
-    def _hand_up(self, parcel: Parcel) -> None:
-        """A message is whole, and in order."""
-        engine, message = self._engine, _message(parcel)
-        parcel.over = parcel.arrived = True
-        inbox = engine.ports[message.peer].inbox
-        if inbox is None:
-            self._take_in(message)
-        else:
-            engine.at(inbox.admit(engine.now, always=True), lambda: self._take_in(message))
-
-    def _take_in(self, message: Message) -> None:
-        engine, frame = self._engine, message.frame
-        port = engine.ports[message.peer]
-        if port.down:
-            engine.emit(events.MessageUnreachable(frame.sender, frame.round, message.peer, message.number))
-        else:
-            engine.bus.delivered(engine.now, message)
-            port.receive(frame, message.parts)
-        engine.landed()
-
-    def _answer(self) -> None:
-        """Acknowledge, now."""
-        sender, peer = self._ends
-        upto, blocks, echo = self._in.acknowledgement(self._most)
-        size = HEADER + (_OPTION + _BLOCK * len(blocks) if blocks else 0)
-        then = partial(self._acknowledged, upto, blocks, echo)
-        passage = self._engine.carry_packet(peer, sender, size, then)
-        self._back.add(passage.wire_bytes, passage.offered_bytes)
-        self._back.acknowledgements += passage.wire_bytes > 0
-
-    def _answer_late(self) -> None:
-        """No second segment has come in time."""
-        self._answering = False
-        if self._in.unacknowledged and not self._engine.ports[self._ends[1]].down:
-            self._answer()
-
-    def _acknowledged(self, upto: int, blocks: Sequence[Block], echo: float, arrived: bool) -> None:
-        if arrived:
-            self._out.acknowledge(self._engine.now, upto, blocks, echo)
-            self._run()
-
-    def _run(self) -> None:
-        """See to it that the engine wakes the sender in time."""
-        if not self._running and self._out.deadline < inf:
-            self._running = True
-            self._engine.at(self._out.deadline, self._expire)
-
-    def _expire(self) -> None:
-        engine, out = self._engine, self._out
-        self._running = False
-        if engine.ports[self._ends[0]].down:
-            self._running = True
-            engine.at(engine.now + out.timer.seconds, self._expire)
-            return
-        if out.deadline <= engine.now + _EARLY:
-            out.expire(engine.now)
-        self._run()
-
-    def _give_up(self, parcel: Parcel) -> None:
-        self._lose(parcel, "given-up")
-
-    def _lose(self, parcel: Parcel, reason: Literal["given-up", "sender-down"]) -> None:
-        """Its sender cares no more for a message; its receiver may have it nevertheless."""
-        if not parcel.over:
-            parcel.over = True
-            self._engine.bus.lost(self._engine.now, _message(parcel), reason)
-            self._engine.landed()
-
-    def forget(self) -> None:
-        """The sender has lost its memory."""
-        for parcel in self._out.abandon():
-            self._lose(parcel, "sender-down")
-
-    def reneged(self) -> None:
-        """The receiver has lost its memory."""
-        self._in.forget()
-        self._out.reneged()
-
-
-def _message(parcel: Parcel) -> Message:
-    return cast("Message", parcel.message)

@@ -18,7 +18,7 @@ import pytest
 from simnet import Scenario, build, run
 from simnet.agent import pacing
 from simnet.errors import SimnetError
-from simnet.learning.evaluation import Scoreboard
+from simnet.learning.evaluation import RoundFigures, Scoreboard
 from simnet.methods.peer import Work, alone
 from simnet.network import link, loss, queueing
 from simnet.network.draws import Blocks, Draw
@@ -29,8 +29,8 @@ from simnet.network.queueing import Transmitter
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.sim.engine import evaluation_done
+from simnet.sim.reliable import Reliable
 from simnet.sim.sim_events import Meeting, Message
-from simnet.sim.transport import Reliable
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
@@ -73,6 +73,8 @@ class ReferenceEngine:
         self.fragile = False
         self._outbox: list[tuple[Message, Passage, int]] = []
         self._withdrawn: set[int] = set()
+        self._flying: list[tuple[int, int, Passage, int]] = []
+        self._packets, self._broken = count(), set[int]()
         self.down_lines: Mapping[int, Transmitter] = {}
         self.cut: dict[tuple[int, int], int] = {}
         self.transport: Reliable | None = None
@@ -100,6 +102,8 @@ class ReferenceEngine:
                 raise SimnetError(f"the simulation stalled at t = {self.now:g} s: every agent waits")
             self.now, _, _, then = self._plans.pop(0)
             then()
+        if self.transport is not None:
+            self.transport.tell()
         self.emit(events.RunFinished(self.scoreboard.last_round, "", ""))
 
     def at(self, time: float, then: Callable[[], None], priority: int = ARRIVAL) -> None:
@@ -131,19 +135,28 @@ class ReferenceEngine:
 
     def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> None:
         for figures in self.scoreboard.note(agent, round, theta, dual):
-            self.emit(evaluation_done(figures))
+            self._evaluated(figures)
 
     def retire(self) -> None:
         self._unfinished -= 1
 
     def excuse(self, agent: int) -> None:
         for figures in self.scoreboard.excuse(agent):
-            self.emit(evaluation_done(figures))
+            self._evaluated(figures)
+
+    def _evaluated(self, figures: RoundFigures) -> None:
+        if self.transport is not None:
+            self.transport.tell()
+        self.emit(evaluation_done(figures))
 
     def send(
         self, sender: int, peers: Sequence[int], round: int, kind: Kind, payload: bytes, parts: Parts | None = None
     ) -> None:
         frame, departure = Frame(kind, sender, round, 0, payload), None
+        if self.transport is not None:
+            messages = [Message((), frame, parts, peer, next(self._numbers)) for peer in peers]
+            self.transport.carry(frame, messages)
+            return
         for peer in peers:
             way, size, first = self.links[sender][peer], (0, 0, 0), departure is None
             if self._shared_medium and first:
@@ -153,9 +166,7 @@ class ReferenceEngine:
                 size = (len(payload), passage.wire_bytes, passage.offered_bytes)
             message = Message((), frame, parts, peer, next(self._numbers), passage.corrupted)
             self.emit(events.MessageSent(sender, round, peer, message.number, kind.label, *size))
-            if self.transport is not None and kind in (Kind.VALUE, Kind.NOTICE):
-                self.transport.begin(message, passage)
-            elif self.is_cut(message):
+            if self.is_cut(message):
                 self._fate(events.MessageUnreachable, message)
             elif passage.fate == "overflowed":
                 self._fate(events.MessageOverflowed, message)
@@ -174,16 +185,56 @@ class ReferenceEngine:
         if message.number not in self._withdrawn:
             self._land(events.MessageLost, message)
 
-    def silence(self, agent: int) -> None:
+    def carry_packet(self, sender: int, peer: int, size: int, then: Callable[[bool], None]) -> Passage:
+        """A packet of a transport: it arrives if nothing breaks on its way, and a host or a link may break."""
+        passage = self.links[sender][peer].send(self.now, size)
+        packet = (sender, peer, passage, next(self._packets))
+        self._flying.append(packet)
+        reached = passage.fate == "delivered" and (sender, peer) not in self.cut
+
+        def away() -> bool:
+            return packet[3] in self._broken or self.ports[peer].down > 0 or (sender, peer) in self.cut
+
+        def come_down() -> None:
+            done = self.now if away() else self.down_by(sender, peer, size)
+            if not self.down_lines or away():
+                arrive()
+            elif done < inf:
+                self.at(done, arrive)
+
+        def arrive() -> None:
+            then(not away() and not passage.corrupted)
+
+        for time in (passage.arrives, *passage.copies) if reached else ():
+            self.at(time, come_down)
+        return passage
+
+    def silence(self, agent: int, *, lost: bool = False) -> None:
         for way in self.links[agent].values():
             way.halt(self.now)
+        if self.transport is not None:
+            self.transport.fallen(agent, self._break_packets(agent), lost=lost)
         for message, passage, carried in self._on_the_way(agent):
             if passage.departs > self.now:
                 share = min(1.0, (passage.departs - self.now) / (passage.departs - passage.starts))
                 self._withdrawn.add(message.number)
                 self._land(events.MessageLost, message, "sender-down", ceil(carried * share))
 
+    def _break_packets(self, agent: int) -> list[tuple[int, int]]:
+        """What has not left the host of a dead agent: receivers and bytes."""
+        unsent = []
+        for sender, peer, passage, number in self._flying:
+            if sender == agent and number not in self._broken and self.now < passage.departs < inf:
+                self._broken.add(number)
+                share = min(1.0, (passage.departs - self.now) / (passage.departs - passage.starts))
+                unsent.append((peer, ceil(passage.wire_bytes * share)))
+        return unsent
+
     def sever(self, sender: int, peer: int) -> None:
+        for origin, target, passage, number in self._flying:
+            ends = passage.arrives if passage.fate == "delivered" else passage.departs
+            if (origin, target) == (sender, peer) and passage.starts <= self.now < ends:
+                self._broken.add(number)
         for message, passage, _ in self._on_the_way(sender):
             ends = passage.arrives if passage.fate == "delivered" else passage.departs
             if message.peer == peer and passage.starts <= self.now < ends:
