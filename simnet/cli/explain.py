@@ -117,6 +117,13 @@ def delay_cautions(scenario: Scenario) -> list[str]:
     ]
 
 
+def patience_cautions(scenario: Scenario) -> list[str]:
+    """What to know about agents that wait for news that may have to be sent again."""
+    patience = getattr(scenario.network.pacing, "patience", None)
+    found = None if patience is None else scenario.network.transport.caution(patience)
+    return [] if found is None else [found]
+
+
 def _first_message(built: World) -> tuple[int, int, float]:
     """Payload bytes, bytes on the wire and seconds on the line of a first value, by the code that sends it."""
     sender = max(built.graph, key=lambda agent: built.graph.degree[agent])
@@ -144,7 +151,7 @@ def _traffic(built: World) -> Facts:
         "bytes at most": f"{messages * message:,} for values; notices, acknowledgements and repetitions come on top",
         "pacing": scenario.network.pacing.word,
     }
-    if cautions := delay_cautions(scenario):
+    if cautions := delay_cautions(scenario) + patience_cautions(scenario):
         facts["caution"] = "; ".join(cautions)
     if scenario.network.link.bandwidth is not None:
         facts["time to send one"] = f"{1e3 * seconds:.3g} ms"
