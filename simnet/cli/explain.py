@@ -6,6 +6,8 @@ neighbours each agent has.
 
 from __future__ import annotations
 
+from math import inf
+
 import networkx as nx
 import numpy as np
 
@@ -136,8 +138,12 @@ def _first_message(built: World) -> tuple[int, int, float]:
         known = Neighbourhood(neighbours, peer.initial(), aligned=True).known
         payload, _ = writer.model(model, lambda decoded: peer.accompany(1, decoded, known))
     size = frame.HEADER_BYTES + len(payload)
-    passage = build_links(built.scenario, built.graph)[sender][neighbours[0]].send(0.0, size)
-    return len(payload), passage.wire_bytes or size, passage.departs
+    link = build_links(built.scenario, built.graph)[sender][neighbours[0]]
+    packets = built.scenario.network.transport.packets(size, link.transmitter.room)
+    sent = [link.send(0.0, packet) for packet in packets]
+    # What a queue refuses is sent again by a transport; elsewhere such a scenario is refused.
+    departs = max((passage.departs for passage in sent if passage.departs < inf), default=0.0)
+    return len(payload), sum(passage.offered_bytes for passage in sent), departs
 
 
 def _traffic(built: World) -> Facts:

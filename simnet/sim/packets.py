@@ -87,7 +87,7 @@ class Packets:
         """Lose some of what an agent has sent; those packets."""
         sent = [packet for packet in self._sent.get(sender, ()) if packet.callbacks]
         found = [packet for packet in sent if which(packet)]
-        self._sent[sender] = [packet for packet in sent if packet not in found]
+        self._sent[sender] = [packet for packet in sent if not which(packet)]
         for packet in found:
             for each in (packet, *packet.copies):
                 each.callbacks = self._on_loss

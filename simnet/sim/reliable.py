@@ -12,7 +12,7 @@ An inbox    takes whole messages in. What it has no room for waits in the transp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Literal
@@ -35,6 +35,17 @@ _BLOCK, _BLOCKS, _OPTION = 8, 3, 4
 """Bytes of a selectively acknowledged block, how many there are at most, and bytes for having any (RFC 2018)."""
 _EARLY = 1e-9
 """Seconds by which a timer may be early, by rounding."""
+
+
+def cut(size: int, room: int | None) -> list[int]:
+    """The segments of a message of `size` bytes, where a packet has room for so many, the transport's header included.
+
+    >>> cut(100, 64), cut(100, None)
+    ([40, 40, 20], [100])
+    """
+    most = size if room is None else room - HEADER
+    full = (size - 1) // most
+    return [most] * full + [size - full * most]
 
 
 class _Untold:
@@ -88,15 +99,20 @@ class Reliable:
         """An agent went down, so many bytes to others never left its lines; with `lost` its memory is gone."""
         for peer, size in unsent:
             self.untold(agent, peer).unsent += size
-        for (sender, peer), connection in self._connections.items() if lost else ():
-            if agent == sender:
+        for peer in self.engine.links[agent] if lost else ():
+            if (connection := self._connections.get((agent, peer))) is not None:
                 connection.forget()
-            elif agent == peer:
+            if (connection := self._connections.get((peer, agent))) is not None:
                 connection.reneged()
 
 
 class _Connection:
     """One direction of a link: a stream, its timers, and its packets on the record."""
+
+    __slots__ = (
+        *("_answering", "_at_once", "_back", "_due", "_ends", "_engine", "_handed", "_host", "_in", "_most", "_out"),
+        *("_room", "_rule", "_there", "_wake"),
+    )
 
     def __init__(self, transport: Reliable, sender: int, peer: int, host: HostLine) -> None:
         self._engine, self._rule = transport.engine, transport.rule
@@ -122,21 +138,14 @@ class _Connection:
     def hand_over(self, message: Message) -> None:
         """Send a message after all others."""
         engine, frame = self._engine, message.frame
-        segments = list(self._cut(message))
+        parcel, sizes = Parcel(message), cut(frame.size, self._room)
+        segments = [Segment(parcel, size, last=place == len(sizes)) for place, size in enumerate(sizes, 1)]
         self._handed, self._at_once = segments[0], (0, 0)
         engine.launched()
         self._out.offer(engine.now, segments)
         self._handed = None
         engine.emit(events.MessageSent(*_where(message), frame.kind.label, len(frame.payload), *self._at_once))
         self._run()
-
-    def _cut(self, message: Message) -> Iterator[Segment]:
-        left, parcel = message.frame.size, Parcel(message)
-        room = left if self._room is None else self._room - HEADER
-        while left > room:
-            yield Segment(parcel, room, last=False)
-            left -= room
-        yield Segment(parcel, left, last=True)
 
     def _transmit(self, segment: Segment) -> float:
         """Send a segment, now; when its last bit leaves the host."""

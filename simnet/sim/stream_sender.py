@@ -71,6 +71,11 @@ class Segment:
 class StreamSender:
     """The sending half of one stream. `transmit` returns the time at which the segment's last bit leaves the host."""
 
+    __slots__ = (
+        *("_beyond", "_bytes", "_fast", "_flying", "_give_up", "_host", "_last", "_next", "_repair_until", "_rule"),
+        *("_sacked", "_since", "_transmit", "backlog", "base", "outstanding", "threshold", "timer", "window"),
+    )
+
     def __init__(
         self,
         rule: Acknowledged,
@@ -80,7 +85,7 @@ class StreamSender:
     ) -> None:
         self._rule, self._host = rule, host
         self._transmit, self._give_up = transmit, give_up
-        self.outstanding: deque[Segment] = deque()
+        self.outstanding: list[Segment] = []
         self.backlog: deque[Segment] = deque()
         self.base = 0
         """number of the first segment that is not acknowledged and not given up"""
@@ -120,8 +125,10 @@ class StreamSender:
         full = self._flying + 1 > self.window
         self._note(blocks)
         if upto > self.base:
-            while self.outstanding and self.outstanding[0].number < upto:
-                self._settle(self.outstanding.popleft())
+            done = upto - self.outstanding[0].number if self.outstanding else 0
+            for segment in self.outstanding[:done]:
+                self._settle(segment)
+            del self.outstanding[:done]
             self.base = upto
             self.timer.sample(now - echo)
             self._advanced(now, full)
@@ -263,7 +270,7 @@ class StreamSender:
 
     def _drop(self, parcel: Parcel) -> None:
         """Give a message up. The segment after it tells the receiver, also if it is there already."""
-        kept = deque(each for each in self.outstanding if each.parcel is not parcel)
+        kept = [each for each in self.outstanding if each.parcel is not parcel]
         for segment in self.outstanding:
             if segment.parcel is parcel:
                 self._settle(segment)

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from simnet.errors import ScenarioError
 from simnet.parts.fields import Count, Number, PositiveSeconds, Seconds, Size
 from simnet.parts.part import OneOf, Part, bare_word, table
-from simnet.sim.reliable import HEADER, Reliable
+from simnet.sim.reliable import HEADER, Reliable, cut
 
 if TYPE_CHECKING:
     from simnet.network.model import LinkModel
@@ -25,6 +25,10 @@ class TransportKind(Part):
     def made(self, engine: VirtualEngine) -> Reliable | None:
         """The transport of all agents of an engine; None if messages are left to themselves."""
         return None
+
+    def packets(self, size: int, room: int | None) -> list[int]:
+        """What is handed to the link of a message of `size` bytes, where a packet has room for so many."""
+        return [size]
 
     def refuse_too_small(self, model: LinkModel, where: str) -> None:
         """Refuse a link whose packets leave no room for a part of a message."""
@@ -71,6 +75,9 @@ class Acknowledged(TransportKind):
 
     def made(self, engine: VirtualEngine) -> Reliable:
         return Reliable(engine, self)
+
+    def packets(self, size: int, room: int | None) -> list[int]:
+        return [HEADER + segment for segment in cut(size, room)]
 
     def refuse_too_small(self, model: LinkModel, where: str) -> None:
         if model.mtu is not None and model.mtu - model.overhead <= HEADER:
