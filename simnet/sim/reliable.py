@@ -6,7 +6,7 @@ everything goes on the record.
 
 Crashes.    While its host is down a stream waits; its timer goes on after the restart. With `state = "lost"` the
             sender forgets what it has not seen acknowledged, and such messages are lost (`sender-down`); a receiver
-            forgets what came after a gap, and gets it again.
+            forgets what came after a gap, and gets it again. A host that is gone for good has no memory either.
 An inbox    takes whole messages in. What it has no room for waits in the transport and is not lost.
 """
 
@@ -243,7 +243,7 @@ class _Connection:
         if engine.now + _EARLY < self._wake:
             return
         self._wake = inf
-        if engine.ports[self._ends[0]].down:
+        if engine.ports[self._ends[0]].down and out.outstanding:
             self._wake = engine.now + out.timer.seconds
             engine.at(self._wake, self._expire)
             return

@@ -103,7 +103,8 @@ METHODS = st.sampled_from(
 def scenarios(draw: st.DrawFn) -> Scenario:
     """Small scenarios over everything that a network can be."""
     duals = draw(st.sampled_from(["node", "healing", "edge"]))
-    transport = draw(st.sampled_from(["datagram", {"kind": "reliable", "timeout": 0.05, "attempts": 3}]))
+    stream = {"kind": "reliable", "timeout": 0.05, "attempts": 3}
+    transport = draw(st.sampled_from(["datagram", stream, stream | {"timeout": 1.0, "buffer": 100}]))
     unicast = duals == "edge" or transport != "datagram"
     codec = draw(st.sampled_from(["float64", "float32", "float16", "int8", "top-k"]))
     heal_every = 1 if codec == "top-k" else draw(st.integers(1, 3))

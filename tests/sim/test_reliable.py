@@ -181,6 +181,15 @@ def test_a_link_that_breaks_loses_the_packets_on_it_and_no_message():
     assert {(min(e.agent, e.peer), max(e.agent, e.peer)) for _, e in found(result, "message.retransmitted")} == {(0, 1)}
 
 
+def test_nobody_waits_for_what_a_dead_agent_had_not_sent():
+    """The stream of an agent that was gone for good waited for its restart, and a meeting for the stream."""
+    crash = {"kind": "crash", "agent": 3, "at": 0.021}
+    link = {"bandwidth": 1e5, "latency": 0.01}
+    result = lawful(fault=[crash], **{"network.link": link, "network.transport": {"kind": "reliable", "attempts": 3}})
+    assert [row["rounds"] for row in result.agents] == [12, 12, 12, 0, 12, 12]
+    assert {e.reason for _, e in found(result, "message.lost") if e.agent == 3} == {"sender-down"}
+
+
 @pytest.mark.parametrize("state", ["kept", "lost"])
 def test_crashes_break_no_law_and_no_count(state):
     churn = {"kind": "churn", "up": 0.5, "down": 0.2, "state": state}

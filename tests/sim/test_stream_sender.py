@@ -192,6 +192,20 @@ def test_whatever_is_lost_or_overtaken_all_is_handed_over_once_and_in_order(link
     assert sum(event.wire_bytes for event in told) == sum(size for _, _, size in pair.packets)
 
 
+@given(LINKS, st.lists(st.integers(21, 3000), min_size=1, max_size=6), st.integers(1, 3))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_what_is_not_given_up_is_handed_over_in_order_and_nothing_is_stuck(link, sizes, attempts):
+    pair = StreamPair({name: value for name, value in link.items() if value is not None}, attempts=attempts)
+    for size in sizes:
+        pair.send(size)
+    pair.run()
+    heard, lost = [message for _, message in pair.heard], [e.message for _, e in pair.told("message.lost")]
+    assert heard == sorted(heard)
+    assert sorted(heard + lost) == list(range(1, len(sizes) + 1))
+    assert pair.engine.in_flight == 0
+    assert max((e.attempt for _, e in pair.told("message.retransmitted")), default=1) <= attempts
+
+
 def test_a_lossless_stream_repeats_nothing_however_slow_its_line():
     for bandwidth in (1e3, 1e4, 1e6):
         pair = StreamPair(LINE | {"bandwidth": bandwidth, "latency": 0.3})
