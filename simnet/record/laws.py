@@ -1,7 +1,7 @@
 """The laws that every run obeys, checked on its events.
 
 - A message meets exactly one fate: messages = delivered + lost + overflowed + unreachable + in flight.
-- No more leaves a host than was handed to it, and a message that leaves in part or not at all does not arrive.
+- No more leaves a host than was handed to it, and only a message that overflows leaves in part or not at all.
 - A reliable transport hands messages over in the order in which they were sent.
 - A finished round ends in a broadcast or a skip: broadcasts + skips = rounds run.
 - A release is paid before it is made and made before it is sent: releases = broadcasts = ledger entries for a release.
@@ -291,7 +291,7 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
         run.complain(f"message {message} is {fate} but {why}")
         return
     *journey, has_value, in_part, sent_at = found
-    if in_part and run.once and fate not in ("overflowed", "unreachable"):
+    if in_part and run.once and fate != "overflowed":
         run.complain(f"message {message} is {fate}, but not all of it left its host")
     if journey != [sender, receiver, event.round]:
         ways = ((sender, receiver, event.round), journey)

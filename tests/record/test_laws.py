@@ -355,13 +355,3 @@ def test_no_more_packets_leave_than_were_handed_to_the_host_and_only_a_transport
     assert "150 bytes leave agent 0, which was handed 100" in finding
     (finding,) = streamed(ev.PacketsSent(0, 1, 1, 1, 100, 100), transport={"kind": "datagram"})
     assert "agent 0 sends packets of a transport that the scenario does not have" in finding
-
-
-@pytest.mark.parametrize("fate", FATES)
-def test_what_left_in_part_does_not_arrive(fate):
-    """A queue may refuse a part of what goes to a link that is cut: it is unreachable, and was accused before."""
-    *before, _ = broadcast(0, 1, 1)
-    ends = (1, 1, 0, 1) if fate is ev.MessageDelivered else (0, 1, 1, 1)
-    happened = [*before, ev.MessageSent(0, 1, 1, 1, "value", 16, 48, 96), fate(*ends)]
-    found = streamed(*happened, transport={"kind": "datagram"})
-    assert len(found) == (fate in (ev.MessageDelivered, ev.MessageLost))
