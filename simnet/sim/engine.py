@@ -210,7 +210,8 @@ class VirtualEngine:
             elif not self._launch(message, passage, now, wire_bytes[-1]):
                 # What fails at once does so before the next message is sent.
                 self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
-                self._fail(events.MessageUnreachable if self.is_cut(message) else events.MessageOverflowed, message)
+                full = passage.fate == "overflowed"
+                self._fail(events.MessageOverflowed if full else events.MessageUnreachable, message)
                 sent, wire_bytes, offered_bytes = [], [], []
         self._messages += len(peers)
         self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)

@@ -117,8 +117,9 @@ class Packets:
 
 
 def _unsent(passage: Passage, now: float) -> int:
-    """The bytes of a packet that have not left yet."""
-    return ceil(passage.wire_bytes * min(1.0, (passage.departs - now) / (passage.departs - passage.starts)))
+    """The bytes of a packet that have not left yet; its first and its last bit may leave together."""
+    share = 1.0 if passage.starts >= now else (passage.departs - now) / (passage.departs - passage.starts)
+    return ceil(passage.wire_bytes * share)
 
 
 def _ends(packet: Packet) -> float:

@@ -166,10 +166,10 @@ class ReferenceEngine:
                 size = (len(payload), passage.wire_bytes, passage.offered_bytes)
             message = Message((), frame, parts, peer, next(self._numbers), passage.corrupted)
             self.emit(events.MessageSent(sender, round, peer, message.number, kind.label, *size))
-            if self.is_cut(message):
-                self._fate(events.MessageUnreachable, message)
-            elif passage.fate == "overflowed":
+            if passage.fate == "overflowed":
                 self._fate(events.MessageOverflowed, message)
+            elif self.is_cut(message):
+                self._fate(events.MessageUnreachable, message)
             elif passage.fate == "lost":
                 self.launched()
                 self._outbox.append((message, passage, size[1]))
@@ -226,7 +226,8 @@ class ReferenceEngine:
         for sender, peer, passage, number in self._flying:
             if sender == agent and number not in self._broken and self.now < passage.departs < inf:
                 self._broken.add(number)
-                share = min(1.0, (passage.departs - self.now) / (passage.departs - passage.starts))
+                waits = passage.starts >= self.now
+                share = 1.0 if waits else (passage.departs - self.now) / (passage.departs - passage.starts)
                 unsent.append((peer, ceil(passage.wire_bytes * share)))
         return unsent
 
