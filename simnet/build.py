@@ -196,17 +196,19 @@ def directions(edges: nx.Graph[int]) -> list[Ends]:
 
 
 def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features: int) -> None:
-    """Refuse queues that drop part of every value, also on idle lines, where nothing repeats what was dropped."""
-    if scenario.network.transport.repeats:
-        return
+    """Refuse packets too small for a transport, and queues that drop part of every value where nothing repeats it."""
+    network = scenario.network
+    transport, line, common = network.transport, network.line.read(scenario.find), network.link
     payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
     if physical := draw_underlay(scenario, len(edges)):
         physical.refuse_above_queues(directions(edges), HEADER_BYTES + len(payload))
         return
-    line, common = scenario.network.line.read(scenario.find), scenario.network.link
     for model in {id(model): model for model in models(scenario, edges).values()}.values():
-        where = "link" if model.queue == common.queue else "override"
-        refuse_above_queue(model, line, HEADER_BYTES + len(payload), f"network.{where}.queue")
+        if transport.repeats:
+            transport.refuse_too_small(model, f"network.{'link' if model.mtu == common.mtu else 'override'}.mtu")
+        else:
+            where = "link" if model.queue == common.queue else "override"
+            refuse_above_queue(model, line, HEADER_BYTES + len(payload), f"network.{where}.queue")
 
 
 def longest_value(scenario: Scenario, features: int) -> int:

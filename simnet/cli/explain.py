@@ -174,6 +174,13 @@ def _delays(built: World, kinds: Sequence[AlikeLinks]) -> dict[str, Facts]:
     return {"delays on idle lines": facts} if facts else {}
 
 
+def patience_cautions(scenario: Scenario) -> list[str]:
+    """What to know about agents that wait for news that may have to be sent again."""
+    patience = getattr(scenario.network.pacing, "patience", None)
+    found = None if patience is None else scenario.network.transport.caution(patience)
+    return [] if found is None else [found]
+
+
 def _first_message(built: World) -> tuple[int, int]:
     """Payload bytes and bytes on the wire of a first value, by the code that sends it."""
     sender = max(built.graph, key=lambda agent: built.graph.degree[agent])
@@ -195,7 +202,8 @@ def _on_wire(scenario: Scenario, link: LinkModel, size: int) -> int:
     channel = scenario.network.channel
     if channel is not None:
         return sum(channel.frames(size, link.overhead))
-    return Transmitter(link, Streams(scenario.seed), "").on_wire(size)
+    line = Transmitter(link, Streams(scenario.seed), "")
+    return sum(line.on_wire(packet) for packet in scenario.network.transport.packets(size, line.room))
 
 
 def _traffic(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
@@ -216,7 +224,7 @@ def _traffic(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
         "pacing": network.pacing.word,
         "uplink": WAYS_OUT[network.way_out],
     }
-    if cautions := peer_cautions(built):
+    if cautions := peer_cautions(built) + patience_cautions(scenario):
         facts["caution"] = "; ".join(cautions)
     if any(kind.model.bandwidth is not None for kind in kinds):
         facts["time to send one"] = f"{1e3 * max(kind.sending for kind in kinds):.3g} ms"

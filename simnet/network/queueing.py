@@ -162,6 +162,11 @@ class Transmitter:
         """Every message is one packet."""
         return self._room is None
 
+    @property
+    def room(self) -> int | None:
+        """How much of a message a packet holds; None if it holds any."""
+        return self._room
+
     def packets(self, size: int) -> int:
         """How many packets a message of `size` bytes makes."""
         return 1 if self._room is None else max(1, ceil(size / self._room))
@@ -291,14 +296,17 @@ class Inbox:
         self._starts: deque[float] = deque()
         self._busy_until = -inf
 
-    def admit(self, now: float) -> float:
-        """When a message that arrives now has been taken in; infinite if there is no room for it."""
+    def admit(self, now: float, *, always: bool = False) -> float:
+        """When a message that arrives now has been taken in; infinite if there is no room for it.
+
+        `always`: there is room, because a transport holds what waits.
+        """
         starts = self._starts
         while starts and starts[0] <= now:
             starts.popleft()
         start = max(now, self._busy_until)
         if start > now:
-            if len(starts) >= self._capacity:
+            if len(starts) >= self._capacity and not always:
                 return inf
             starts.append(start)
         self._busy_until = start + self._service

@@ -182,15 +182,16 @@ class MessageSent(OfMessage, frozen=True, forbid_unknown_fields=True):
     told: ClassVar[str] = "agent {agent} sent message {message} to agent {peer} in round {round}"
 
     carries: Literal["value", "notice", "ack", "request", "reply"]
-    """a model; only the news that none comes this round; of a reliable transport, the news that a message has arrived;
+    """a model; only the news that none comes this round; in logs of old versions, the news that a message has arrived;
     of an agent that has lost its state, a question what was last heard from it, and the answer"""
     payload_bytes: int
     """what is encoded, without the frame; on a shared medium one transmission reaches all, and counts in one message"""
     wire_bytes: int
     """what left the host: the packets of the frame, with all that they add, but for those that the sender's own queue
-    refused; on a shared medium it counts in one message"""
+    refused; on a shared medium it counts in one message; of a reliable transport the first packet if it left at once"""
     offered_bytes: int | None = None
-    """what was handed to the host: all its packets; absent in logs of old versions: as `wire_bytes`"""
+    """what was handed to the host: all its packets, of a reliable transport the first one, if it did not have to wait;
+    absent in logs of old versions: as `wire_bytes`"""
 
 
 class MessageDelivered(OfMessage, frozen=True, forbid_unknown_fields=True):
@@ -213,7 +214,10 @@ class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
 
 
 class MessageDuplicated(OfMessage, frozen=True, forbid_unknown_fields=True):
-    """A copy of a frame arrived after it; `agent` received and ignored it. It is no fate: the message has had one."""
+    """A copy of a frame arrived after it; `agent` received and ignored it. It is no fate: the message has had one.
+
+    With a reliable transport it is a copy of one segment of the frame.
+    """
 
     told: ClassVar[str] = "a copy of message {message} from agent {peer} arrived at agent {agent}"
 
@@ -234,7 +238,7 @@ class MessageUnreachable(OfMessage, frozen=True, forbid_unknown_fields=True):
 
 
 class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
-    """A reliable transport sent the frame again."""
+    """A reliable transport sent a segment of the frame again; on a shared channel, a station the whole frame."""
 
     told: ClassVar[str] = "agent {agent} sent message {message} to agent {peer} again"
 
@@ -244,6 +248,30 @@ class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
     """what left the host when it was sent once more"""
     offered_bytes: int | None = None
     """what was handed to the host; absent in logs of old versions: as `wire_bytes`"""
+
+
+class PacketsSent(Event, frozen=True, forbid_unknown_fields=True):
+    """What an agent has sent to a neighbour by a reliable transport since this was last told.
+
+    It tells the segments after the first of a message, a first segment that had to wait, and acknowledgements. A first
+    segment that leaves at once is in `message.sent`, a repeated one in `message.retransmitted`. There is one such event
+    per direction of a link before each `evaluation.done` and at the end of the run, if there is something to tell.
+    """
+
+    told: ClassVar[str] = "agent {agent} had sent packets to agent {peer}"
+
+    agent: int
+    peer: int
+    segments: int
+    """packets with a part of a message that left the host"""
+    acknowledgements: int
+    """packets that acknowledge what the neighbour has sent and that left the host"""
+    wire_bytes: int
+    """what left the host, of both"""
+    offered_bytes: int
+    """what was handed to the host, of both"""
+    unsent_bytes: int = 0
+    """what was counted in `wire_bytes`, here or before, and never left, because the agent went down"""
 
 
 class AirUsed(Event, frozen=True, forbid_unknown_fields=True):

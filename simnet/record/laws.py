@@ -2,6 +2,7 @@
 
 - A message meets exactly one fate: messages = delivered + lost + overflowed + unreachable + in flight.
 - No more leaves a host than was handed to it, and only a message that overflows leaves in part or not at all.
+- A reliable transport hands messages over in the order in which they were sent.
 - A finished round ends in a broadcast or a skip: broadcasts + skips = rounds run.
 - A release is paid before it is made and made before it is sent: releases = broadcasts = ledger entries for a release.
 - A test is paid before its first answer; what passes is released, nothing else, and not more often than was paid for.
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +79,8 @@ class _Link:
     """the last round in which a message was sent"""
     used_in: int = 0
     """the last round in which a value was used"""
+    delivered: int = 0
+    """the last message that arrived"""
 
 
 class _Run:
@@ -107,10 +110,15 @@ class _Run:
         thinning = self.thinning = Thinning.of(start.scenario)
         self.told = {a: agent for a, agent in self.agents.items() if thinning is None or thinning.samples(a)}
         """The agents of which the log holds what they did."""
-        settings = flat(start.scenario)
+        self._read(flat(start.scenario), aligned)
+
+    def _read(self, settings: Mapping[str, Any], aligned: Collection[str]) -> None:
+        """What the scenario says that laws depend on."""
         self.aligned = settings.get("network.pacing.kind") in aligned
         self.once = settings.get("network.transport.kind") == "datagram"
         """Nothing is sent again."""
+        self.in_order = "network.transport.buffer" in settings
+        """Messages of a link do not overtake each other."""
         self.absent = {
             title for title, field in _OPTIONAL.items() if not any(name.startswith(field) for name in settings)
         }
@@ -248,6 +256,13 @@ def _within_the_offer(run: _Run, event: events.MessageSent | events.MessageRetra
         run.complain(f"{event.wire_bytes} bytes of message {event.message} leave a host that was handed {offered}")
 
 
+def _packets(run: _Run, event: events.PacketsSent) -> None:
+    if event.wire_bytes > event.offered_bytes:
+        run.complain(f"{event.wire_bytes} bytes leave agent {event.agent}, which was handed {event.offered_bytes}")
+    if run.once:
+        run.complain(f"agent {event.agent} sends packets of a transport that the scenario does not have")
+
+
 def _gathered(run: _Run, event: events.ReportsGathered) -> None:
     if event.messages != event.delivered + event.lost:
         run.complain(
@@ -314,8 +329,12 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
         run.complain(f"message {message} is {fate} {told}, but it was sent {true}")
     if run.t < sent_at:
         run.complain(f"message {message} is {fate} before it is sent")
+    link = run.links[receiver, sender]
+    if arrived and run.in_order:
+        if message < link.delivered:
+            run.complain(f"message {message} is handed over after message {link.delivered} of the same stream")
+        link.delivered = message
     if arrived and has_value:
-        link = run.links[receiver, sender]
         if run.aligned:
             link.ahead += (event.round,)
         else:
@@ -339,6 +358,8 @@ def _reached(run: _Run, event: events.MessageDelivered) -> None:
     ends = (min(event.agent, event.peer), max(event.agent, event.peer))
     if run.broken[(event.agent,)] > 0:
         run.complain(f"message {event.message} is delivered to agent {event.agent}, which is down")
+    if run.in_order:
+        return  # a stream hands a message over when its receiver is ready for it, which may be later than its arrival
     if run.broken[ends] > 0 or any(len(side.intersection(ends)) == 1 for side in run.sides):
         run.complain(f"message {event.message} is delivered over the link {ends[0]}-{ends[1]}, which is down")
 
@@ -394,6 +415,7 @@ _GROUPS: dict[str, dict[type[events.Event], _Check]] = {
         events.MessageSent: _sent,
         **dict.fromkeys(events.FATES, _met_fate),
         events.MessageRetransmitted: _retransmitted,
+        events.PacketsSent: _packets,
         events.ValueUsed: _used,
     },
     "reach": {

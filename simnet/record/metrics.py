@@ -207,6 +207,11 @@ class Metrics:
         sizes = (event.payload_bytes, event.wire_bytes, events.offered(event))
         self.counters.sent(event.agent, event.carries, 1, 1 if event.wire_bytes else 0, *sizes)
 
+    def _packets(self, event: events.PacketsSent) -> None:
+        self._add(event.agent, "transmissions", event.segments + event.acknowledgements)
+        self._add(event.agent, "wire_bytes", event.wire_bytes - event.unsent_bytes)
+        self._add(event.agent, "offered_bytes", event.offered_bytes)
+
     def _released(self, event: events.ReleaseMade) -> None:
         self.counters.released(self._now, event.agent, event.round)
 
@@ -393,6 +398,7 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.ReleaseMade: Metrics._released,
     events.RoundStarted: Metrics._worked,
     events.SolveFinished: Metrics._worked,
+    events.PacketsSent: Metrics._packets,
     events.AirUsed: Metrics._aired,
     events.SocketsCounted: Metrics._counted_sockets,
     events.UnderlayLink: Metrics._crossed,

@@ -119,6 +119,9 @@ class LinkCounts:
                 row["wire_bytes"] += event.wire_bytes
             elif isinstance(event, (events.MessageLost, events.MessageUnreachable)):
                 row["wire_bytes"] -= event.unsent_bytes
+        elif isinstance(event, events.PacketsSent):
+            row = self._rows[min(event.agent, event.peer), max(event.agent, event.peer)]
+            row["wire_bytes"] += event.wire_bytes - event.unsent_bytes
         elif isinstance(event, events.RunStarted):
             self._rows = {
                 (a, b): {"a": a, "b": b} | dict.fromkeys((*_COUNTED.values(), "wire_bytes"), 0) for a, b in event.edges

@@ -11,9 +11,10 @@ A message   is one light event. Its link decides its fate and its arrival when i
               sent -> in flight -> delivered, lost, corrupted, unreachable or, at a full inbox, overflowed
             It counts in `in_flight` from its launch until it has met its fate and its receiver, if it reaches one, has
             taken it in. When `in_flight` falls to 0, a meeting that waits for this is held. A copy is an event of its
-            own; it counts nowhere and its receiver does not look at it. A transport may launch a message repeatedly.
-            Where agents share a channel it carries the message first, and the link does the rest (`carried`). Where
-            they stand on a physical network it carries the message all the way, in packets.
+            own; it counts nowhere and its receiver does not look at it. Where agents share a channel it carries the
+            message first, and the link does the rest (`carried`). Where they stand on a physical network it carries the
+            message all the way, in packets. A reliable transport cuts messages into packets, hands each to
+            `carry_packet`, and says itself what becomes of a message.
 An agent    that is down hears nothing, and its program stands still until it is up again. A direction in `cut` carries
             nothing. Both are looked at when a message arrives, `cut` also when it is sent.
 The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.
@@ -44,14 +45,12 @@ from simnet.record.lines import sig
 from simnet.sim.carrier import MessageCarrier
 from simnet.sim.environment import Environment
 from simnet.sim.memory import gc_paused
+from simnet.sim.packets import Packets, Then
+from simnet.sim.reliable import Reliable
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, NEW_WORK, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
-from simnet.sim.transport import Reliable
 from simnet.sim.virtual_port import VirtualPort
 from simnet.vectors import Parts, Vector
-
-_SEEN_THROUGH = (Kind.VALUE, Kind.NOTICE)
-"""What a transport cares for."""
 
 
 class VirtualEngine:
@@ -80,6 +79,7 @@ class VirtualEngine:
         """Directions, as sender and receiver, that carry nothing now, with the number of faults that cut them."""
         self.fragile = False
         """Something may break: what is on its way is remembered by its sender."""
+        self._packets = Packets(self)
         self._outbox: dict[int, list[tuple[Message, Passage, int, list[Message]]]] = {}
         self.in_flight = 0
         self.meeting = Meeting(
@@ -128,7 +128,7 @@ class VirtualEngine:
     def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> None:
         """Take down an agent's state at the end of a round, and evaluate the rounds that it completes."""
         for figures in self.scoreboard.note(agent, round, theta, dual):
-            self.emit(evaluation_done(figures))
+            self._evaluated(figures)
 
     def retire(self) -> None:
         """An agent has finished its last round, or will never come back."""
@@ -139,20 +139,27 @@ class VirtualEngine:
     def excuse(self, agent: int) -> None:
         """Evaluate the rounds that waited only for an agent that will never come back."""
         for figures in self.scoreboard.excuse(agent):
-            self.emit(evaluation_done(figures))
+            self._evaluated(figures)
+
+    def _evaluated(self, figures: RoundFigures) -> None:
+        if self.transport is not None:
+            self.transport.tell()
+        self.emit(evaluation_done(figures))
 
     def end_at(self, time: float) -> None:
         """End the run at a point in time, after what arrives and what ends then; the models count as they stand."""
 
         def end() -> None:
             if not self._over:
-                self.emit(evaluation_done(self.scoreboard.as_it_stands()))
+                self._evaluated(self.scoreboard.as_it_stands())
                 self._end()
 
         self.at(time, end, NEW_WORK)
 
     def _end(self) -> None:
         """Close the record: whoever goes on with `env.run()` finds a bus that nobody listens to."""
+        if self.transport is not None:
+            self.transport.tell()
         if self.channel is not None:
             self.channel.close()
         self.emit(events.RunFinished(self.scoreboard.last_round, "", ""))
@@ -181,13 +188,12 @@ class VirtualEngine:
     ) -> None:
         """Hand one frame to the link of each peer; `parts` is what the payload says, if the sender has decoded it."""
         frame = Frame(kind, sender, round, 0, payload)
-        if self.channel is not None:
-            self._send_by(self.channel, frame, peers, parts)
+        if (carrier := self.channel or self.transport) is not None:
+            self._send_by(carrier, frame, peers, parts)
             return
         now, size, links, arrival, post = self.env.now, frame.size, self.links[sender], self._on_arrival, self._post
         departure = links[peers[0]].admit(now, size) if self._shared_medium and peers else None
-        transport = None if self.transport is None or kind not in _SEEN_THROUGH else self.transport
-        simple = transport is None and not self.cut and not self.fragile
+        simple = not self.cut and not self.fragile
         sent: list[Message] = []
         wire_bytes: list[int] = []
         offered_bytes: list[int] = []
@@ -204,8 +210,6 @@ class VirtualEngine:
                 # `_launch` without a call: this is what becomes of nearly all messages.
                 self.in_flight += 1
                 post(message, ARRIVAL, passage.arrives - now)
-            elif transport is not None:
-                transport.begin(message, passage)
             elif not self._launch(message, passage, now, wire_bytes[-1]):
                 # What fails at once does so before the next message is sent.
                 self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
@@ -215,11 +219,17 @@ class VirtualEngine:
         self._messages += len(peers)
         self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
 
-    def _send_by(self, channel: MessageCarrier, frame: Frame, peers: Sequence[int], parts: Parts | None) -> None:
-        """Hand one frame to what agents share."""
+    def _send_by(
+        self, carrier: MessageCarrier | Reliable, frame: Frame, peers: Sequence[int], parts: Parts | None
+    ) -> None:
+        """Hand one frame to what agents share, or to the transport that sees it through."""
         numbered = enumerate(peers, self._messages + 1)
         self._messages += len(peers)
-        channel.carry(frame, [Message(self._on_arrival, frame, parts, peer, number) for number, peer in numbered])
+        carrier.carry(frame, [Message(self._on_arrival, frame, parts, peer, number) for number, peer in numbered])
+
+    def carry_packet(self, sender: int, peer: int, size: int, then: Then) -> Passage:
+        """Send one packet of a transport, now; `then` is told whether it has arrived, when that is decided."""
+        return self._packets.carry(sender, peer, size, then)
 
     def _launch(self, message: Message, passage: Passage, now: float, carried: int) -> bool:
         """Let a message that is sent once meet its fate; False if it does so here and now."""
@@ -241,11 +251,13 @@ class VirtualEngine:
             self._post(message, ARRIVAL, passage.departs - now)
         return True
 
-    def silence(self, agent: int) -> None:
-        """An agent went down: what waits for its lines, or is on them, never leaves."""
+    def silence(self, agent: int, *, lost: bool = False) -> None:
+        """An agent went down, perhaps with its memory: what waits for its lines, or is on them, never leaves."""
         now = self.env.now
         if self.channel is not None:
             self.channel.silence(agent)
+        if self.transport is not None:
+            self.transport.fallen(agent, self._packets.silence(agent), lost=lost)
         for link in self.links[agent].values():
             link.halt(now)
         for message, passage, carried, copies in self._outbox.get(agent, ()):
@@ -260,6 +272,7 @@ class VirtualEngine:
         now = self.env.now
         if self.channel is not None:
             self.channel.sever(sender, peer)
+        self._packets.sever(sender, peer)
         for message, passage, _, copies in self._outbox.get(sender, ()):
             if message.callbacks != () and message.peer == peer and passage.starts <= now < _ends(passage):
                 self._withdraw(message, copies)

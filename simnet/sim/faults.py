@@ -120,7 +120,7 @@ class Crash(SpanFault):
     def begin(self, engine: VirtualEngine, *, for_good: bool) -> None:
         port = engine.ports[self.agent]
         port.fall(lost=self.loses_state)
-        engine.silence(self.agent)
+        engine.silence(self.agent, lost=self.loses_state or for_good)
         if port.down == 1 and not port.done:
             engine.meeting.expect(-1)
         if for_good and not port.gone and not port.done:

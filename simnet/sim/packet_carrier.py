@@ -80,10 +80,10 @@ class PhysicalLine:
         return max(0.0, self.busy - max(0.0, self.latest - now)) / now if now else 0.0
 
 
-Callbacks: TypeAlias = "tuple[Callable[[Packet], None], ...]"
+Callbacks: TypeAlias = "tuple[Callable[[RoutedPacket], None], ...]"
 
 
-class Packet(msgspec.Struct, eq=False):
+class RoutedPacket(msgspec.Struct, eq=False):
     """Part of a message on its way, and an event as `Message` is one: its arrival at the next node."""
 
     callbacks: Callbacks
@@ -115,10 +115,10 @@ class PacketCarrier(MessageCarrier):
         }
         self._routes: dict[Ends, tuple[PhysicalLine, ...]] = {}
         # A packet is not a `simpy.Event`, but all that SimPy's queue asks of one.
-        self._post = cast(Callable[[Packet, EventPriority, float], None], engine.env.schedule)
+        self._post = cast(Callable[[RoutedPacket, EventPriority, float], None], engine.env.schedule)
         self._on_node: Callbacks = (self._at_node,)
         self._on_loss: Callbacks = (self._lose,)
-        self._outbox: dict[int, list[Packet]] = {}
+        self._outbox: dict[int, list[RoutedPacket]] = {}
         """Packets under way by their senders; kept only if something may break."""
 
     def carry(self, frame: Frame, messages: Sequence[Message]) -> None:
@@ -156,7 +156,7 @@ class PacketCarrier(MessageCarrier):
     def _send(self, sender: int, peer: int, weight: int, then: Told) -> Passage:
         """Hand a packet to the first link of its route; `then` is not told of a link that has no room for it."""
         now = self._engine.env.now
-        packet = Packet(self._on_node, self.route(sender, peer), weight, peer, then)
+        packet = RoutedPacket(self._on_node, self.route(sender, peer), weight, peer, then)
         if packet.route:
             passage = self._onward(packet)
         else:
@@ -176,7 +176,7 @@ class PacketCarrier(MessageCarrier):
             self._routes[sender, peer] = found
         return found
 
-    def _onward(self, packet: Packet) -> Passage:
+    def _onward(self, packet: RoutedPacket) -> Passage:
         """Hand a packet to the next link of its route."""
         now = self._engine.env.now
         passage = packet.route[packet.hop].take(now, packet.weight)
@@ -190,14 +190,14 @@ class PacketCarrier(MessageCarrier):
             self._post(packet, ARRIVAL, passage.departs - now)
         return passage
 
-    def _at_node(self, packet: Packet) -> None:
+    def _at_node(self, packet: RoutedPacket) -> None:
         """A packet's last bit has arrived at a node."""
         if packet.hop == len(packet.route):
             packet.then("corrupted" if packet.corrupted else "delivered", 0)
         elif self._onward(packet).fate == "overflowed":
             packet.then("overflowed", 0)
 
-    def _lose(self, packet: Packet) -> None:
+    def _lose(self, packet: RoutedPacket) -> None:
         packet.then("lost", 0)
 
     def silence(self, agent: int) -> None:

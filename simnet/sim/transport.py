@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from simnet.network.frame import Kind
-from simnet.network.link import Passage
-from simnet.parts.fields import Count, Number, PositiveSeconds
+from simnet.errors import ScenarioError
+from simnet.parts.fields import Count, Number, PositiveSeconds, Seconds, Size
 from simnet.parts.part import OneOf, Part, bare_word, table
-from simnet.record import events
+from simnet.sim.reliable import HEADER, Reliable, cut
 
 if TYPE_CHECKING:
+    from simnet.network.model import LinkModel
     from simnet.sim.engine import VirtualEngine
-    from simnet.sim.sim_events import Message
 
 
 class TransportKind(Part):
     """How a message is seen through."""
 
     repeats: ClassVar[bool] = False
-    """Whether a message is sent again until its receiver has acknowledged it."""
+    """Whether what was lost is sent again."""
 
     def leaves_out(self, round_trip: float) -> str | None:
         """What a real transport would do and this one does not, where a value and its answer take so many seconds."""
@@ -31,6 +28,17 @@ class TransportKind(Part):
 
     def made(self, engine: VirtualEngine) -> Reliable | None:
         """The transport of all agents of an engine; None if messages are left to themselves."""
+        return None
+
+    def packets(self, size: int, room: int | None) -> list[int]:
+        """What is handed to the link of a message of `size` bytes, where a packet has room for so many."""
+        return [size]
+
+    def refuse_too_small(self, model: LinkModel, where: str) -> None:
+        """Refuse a link whose packets leave no room for a part of a message."""
+
+    def caution(self, patience: float) -> str | None:
+        """What to know about agents that wait so long for their neighbours, if there is something."""
         return None
 
 
@@ -41,139 +49,63 @@ class Datagram(TransportKind):
 
 
 class Acknowledged(TransportKind):
-    """Acknowledged, and sent again until it is, with pauses that double, a number of times at most."""
+    """A byte stream per link, as TCP: a sliding window, and what is lost is sent again packet by packet."""
 
     kind: Literal["reliable"]
-    timeout: PositiveSeconds = Field(0.2, description="pause before the first repetition")
-    backoff: Annotated[float, BeforeValidator(Number("a number of at least 1", 1))] = Field(
-        2.0, description="each pause is so many times the one before"
+    timeout: PositiveSeconds = Field(
+        1.0, description="retransmission timeout until a round trip was measured (RFC 6298)"
     )
-    attempts: Count = Field(8, description="transmissions after which the sender gives up")
+    backoff: Annotated[float, BeforeValidator(Number("a number of at least 1", 1))] = Field(
+        2.0, description="each timeout in a row is so many times the one before, up to 60 s"
+    )
+    attempts: Count = Field(15, description="transmissions of one segment after which its message is given up")
+    min_timeout: PositiveSeconds | None = Field(
+        None, description="shortest retransmission timeout by measured round trips; default: 1 s, or `timeout` if less"
+    )
+    ack_delay: Seconds | None = Field(
+        None,
+        description="longest wait of an acknowledgement for a second segment; default: a fifth of `min_timeout`",
+    )
+    buffer: Size = Field(131072, description="bytes of a stream that may be unacknowledged")
     repeats: ClassVar[bool] = True
+
+    @property
+    def least_timeout(self) -> float:
+        return min(1.0, self.timeout) if self.min_timeout is None else self.min_timeout
+
+    @property
+    def longest_ack_delay(self) -> float:
+        return self.least_timeout / 5 if self.ack_delay is None else self.ack_delay
 
     def leaves_out(self, round_trip: float) -> str | None:
         if self.timeout > round_trip:
             return None
         return (
-            f"the timeout of {self.timeout:g} s is below the median round trip of {round_trip:.3g} s: messages are "
-            "repeated that were not lost"
+            f"the first timeout of {self.timeout:g} s is below the median round trip of {round_trip:.3g} s: the first "
+            "segment of a stream may be repeated although it was not lost"
         )
 
     def made(self, engine: VirtualEngine) -> Reliable:
         return Reliable(engine, self)
 
+    def packets(self, size: int, room: int | None) -> list[int]:
+        return [HEADER + segment for segment in cut(size, room)]
+
+    def refuse_too_small(self, model: LinkModel, where: str) -> None:
+        if model.mtu is not None and model.mtu - model.overhead <= HEADER:
+            raise ScenarioError(
+                f"{where} = {model.mtu}: a reliable transport adds {HEADER} bytes to the overhead of "
+                f"{model.overhead}, so more than {HEADER + model.overhead} are needed"
+            )
+
+    def caution(self, patience: float) -> str | None:
+        if patience > self.least_timeout:
+            return None
+        return (
+            f"the patience of {patience:g} s ends before a lost message of one packet is sent again, after "
+            f"{self.least_timeout:g} s at least; a longer patience or a shorter timeout would do"
+        )
+
 
 TRANSPORTS = table(Datagram, Acknowledged)
 AnyTransport = Annotated[TransportKind, OneOf(TRANSPORTS, bare_word)]
-
-
-@dataclass(slots=True, eq=False)
-class _Pending:
-    """A message that its sender has not seen acknowledged."""
-
-    message: Message
-    attempt: int = 1
-    acknowledged: bool = False
-    delivered: bool = False
-    given_up: bool = False
-
-
-class Reliable:
-    """The reliable transport of all agents: pauses of `timeout`·`backoff`^k, at most `attempts` transmissions.
-
-    The receiver acknowledges every copy that arrives, by a message of its own that is not acknowledged. A message has
-    one fate all the same: delivered when it first arrives, lost when its sender gives up before that. What arrives even
-    later comes too late to count.
-    """
-
-    def __init__(self, engine: VirtualEngine, rule: Acknowledged) -> None:
-        self._engine = engine
-        self._rule = rule
-        self._pending: dict[tuple[int, int, int], _Pending] = {}
-
-    def begin(self, message: Message, passage: Passage) -> None:
-        """See a new message through, whose first transmission is this passage."""
-        frame = message.frame
-        pending = self._pending[frame.sender, message.peer, frame.round] = _Pending(message)
-        self._engine.launched()
-        self._transmit(pending, passage)
-
-    def acknowledged(self, sender: int, peer: int, round: int) -> None:
-        """An acknowledgement of `sender`'s message has come back from `peer`."""
-        if pending := self._pending.pop((sender, peer, round), None):
-            pending.acknowledged = True
-
-    def _transmit(self, pending: _Pending, passage: Passage) -> None:
-        engine = self._engine
-        if passage.fate == "delivered" and not engine.is_cut(pending.message):
-            for time in (passage.arrives, *passage.copies):
-                engine.at(time, lambda: self._come_down(pending, passage.corrupted))
-        pause = self._rule.timeout * self._rule.backoff ** (pending.attempt - 1)
-        engine.at(engine.now + pause, lambda: self._expire(pending))
-
-    def _come_down(self, pending: _Pending, corrupted: bool) -> None:
-        """A transmission has reached its receiver's access line."""
-        engine, frame = self._engine, pending.message.frame
-        done = engine.down_by(frame.sender, pending.message.peer, frame.size)
-        if done == engine.now:
-            self._arrive(pending, corrupted)
-        elif done < inf:
-            engine.at(done, lambda: self._arrive(pending, corrupted))
-
-    def _arrive(self, pending: _Pending, corrupted: bool) -> None:
-        """A transmission is at its receiver's door, which may have a queue."""
-        engine, message = self._engine, pending.message
-        inbox = engine.ports[message.peer].inbox
-        if inbox is None or engine.is_unreachable(message):
-            self._take_in(pending, corrupted)
-            return
-        done = inbox.admit(engine.now)
-        if done < inf:
-            engine.at(done, lambda: self._take_in(pending, corrupted))
-
-    def _take_in(self, pending: _Pending, corrupted: bool) -> None:
-        engine, message = self._engine, pending.message
-        frame = message.frame
-        if engine.is_unreachable(message):
-            return
-        if corrupted:
-            message.refuse()
-            return
-        if pending.given_up:
-            return
-        known, pending.delivered = pending.delivered, True
-        if known:
-            engine.emit(events.MessageDuplicated(message.peer, frame.round, frame.sender, message.number))
-        else:
-            engine.bus.delivered(engine.now, message)
-            engine.ports[message.peer].receive(frame, message.parts)
-        engine.send(message.peer, (frame.sender,), frame.round, Kind.ACK, b"")
-        if not known:
-            engine.landed()
-
-    def _expire(self, pending: _Pending) -> None:
-        """A pause is over."""
-        engine, message = self._engine, pending.message
-        if pending.acknowledged:
-            return
-        if pending.attempt >= self._rule.attempts:
-            self._give_up(pending)
-            return
-        pending.attempt += 1
-        frame = message.frame
-        if engine.ports[frame.sender].down:
-            engine.at(engine.now + self._rule.timeout, lambda: self._expire(pending))
-            return
-        passage = engine.links[frame.sender][message.peer].send(engine.now, frame.size)
-        where = (frame.sender, frame.round, message.peer, message.number)
-        sizes = (passage.wire_bytes, passage.offered_bytes)
-        engine.emit(events.MessageRetransmitted(*where, pending.attempt, *sizes))
-        self._transmit(pending, passage)
-
-    def _give_up(self, pending: _Pending) -> None:
-        engine, message, frame = self._engine, pending.message, pending.message.frame
-        self._pending.pop((frame.sender, message.peer, frame.round), None)
-        if not pending.delivered:
-            pending.given_up = True
-            engine.bus.lost(engine.now, message, "given-up")
-            engine.landed()

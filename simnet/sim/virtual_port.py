@@ -17,7 +17,7 @@ from simnet.vectors import Parts, Vector
 if TYPE_CHECKING:
     from simnet.sim.engine import VirtualEngine
 
-_VALUE, _NOTICE, _ACK, _REQUEST, _REPLY = Kind
+_VALUE, _NOTICE, _, _REQUEST, _REPLY = Kind
 # A member of an enumeration takes ten times as long to look up by its name.
 
 
@@ -180,9 +180,6 @@ class VirtualPort:
             self._neighbourhood.hear(sender, frame.round, told)
         elif kind is _NOTICE:
             self._neighbourhood.hear(sender, frame.round, None)
-        elif kind is _ACK:
-            assert self._engine.transport is not None
-            self._engine.transport.acknowledged(self.agent, sender, frame.round)
         elif kind is _REQUEST:
             known = self._neighbourhood.of(sender)
             self._engine.send(self.agent, (sender,), known.round, _REPLY, self._writer.again(known.parts))

@@ -371,3 +371,30 @@ def test_memory_does_not_grow_with_the_run():
 def test_findings_say_where():
     (finding,) = pair(ev.RoundStarted(0, 2))
     assert re.match(r"event 2 at t = 1 s: ", finding)
+
+
+STREAM = {"kind": "reliable", "buffer": 131072}
+
+
+def streamed(*happened: ev.Event, transport: object = STREAM) -> list[str]:
+    """Two agents with a stream."""
+    first = start(2, [(0, 1)], "deadline")
+    first.scenario["network"]["transport"] = transport
+    return judge([(0.0, first), *((1.0, event) for event in happened)])
+
+
+def test_a_stream_hands_messages_over_in_order():
+    sent = [*broadcast(0, 1, 1), *ended(0, 1, 1), *broadcast(0, 2, 2), *ended(0, 2, 2)]
+    arrived = [ev.MessageDelivered(1, 2, 0, 2), ev.MessageDelivered(1, 1, 0, 1)]
+    assert streamed(*sent, *reversed(arrived)) == []
+    (finding,) = streamed(*sent, *arrived)
+    assert "message 1 is handed over after message 2 of the same stream" in finding
+    assert streamed(*sent, *arrived, transport={"kind": "reliable"}) == [], "logs of old versions"
+
+
+def test_no_more_packets_leave_than_were_handed_to_the_host_and_only_a_transport_has_any():
+    assert streamed(ev.PacketsSent(0, 1, 1, 1, 100, 150, 40)) == []
+    (finding,) = streamed(ev.PacketsSent(0, 1, 1, 1, 150, 100))
+    assert "150 bytes leave agent 0, which was handed 100" in finding
+    (finding,) = streamed(ev.PacketsSent(0, 1, 1, 1, 100, 100), transport={"kind": "datagram"})
+    assert "agent 0 sends packets of a transport that the scenario does not have" in finding

@@ -18,7 +18,7 @@ import pytest
 from simnet import Scenario, build, run
 from simnet.agent import pacing
 from simnet.errors import SimnetError
-from simnet.learning.evaluation import Scoreboard
+from simnet.learning.evaluation import RoundFigures, Scoreboard
 from simnet.methods.peer import Work, alone
 from simnet.network import link, loss, queueing
 from simnet.network.draws import Blocks, Draw
@@ -31,8 +31,8 @@ from simnet.record.bus import Bus
 from simnet.sim import radio
 from simnet.sim.engine import evaluation_done
 from simnet.sim.radio import Radio
+from simnet.sim.reliable import Reliable
 from simnet.sim.sim_events import Meeting, Message
-from simnet.sim.transport import Reliable
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
@@ -75,6 +75,8 @@ class ReferenceEngine:
         self.fragile = False
         self._outbox: list[tuple[Message, Passage, int]] = []
         self._withdrawn: set[int] = set()
+        self._flying: list[tuple[int, int, Passage, int]] = []
+        self._packets, self._broken = count(), set[int]()
         self.down_lines: Mapping[int, Transmitter] = {}
         self.cut: dict[tuple[int, int], int] = {}
         self.transport: Reliable | None = None
@@ -103,6 +105,8 @@ class ReferenceEngine:
                 raise SimnetError(f"the simulation stalled at t = {self.now:g} s: every agent waits")
             self.now, _, _, then = self._plans.pop(0)
             then()
+        if self.transport is not None:
+            self.transport.tell()
         self.emit(events.RunFinished(self.scoreboard.last_round, "", ""))
 
     def at(self, time: float, then: Callable[[], None], priority: int = ARRIVAL) -> None:
@@ -134,18 +138,23 @@ class ReferenceEngine:
 
     def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> None:
         for figures in self.scoreboard.note(agent, round, theta, dual):
-            self.emit(evaluation_done(figures))
+            self._evaluated(figures)
 
     def retire(self) -> None:
         self._unfinished -= 1
 
     def excuse(self, agent: int) -> None:
         for figures in self.scoreboard.excuse(agent):
-            self.emit(evaluation_done(figures))
+            self._evaluated(figures)
+
+    def _evaluated(self, figures: RoundFigures) -> None:
+        if self.transport is not None:
+            self.transport.tell()
+        self.emit(evaluation_done(figures))
 
     def end_at(self, time: float) -> None:
         def end() -> None:
-            self.emit(evaluation_done(self.scoreboard.as_it_stands()))
+            self._evaluated(self.scoreboard.as_it_stands())
             self._over = True
 
         self.at(time, end, NEW_WORK)
@@ -154,8 +163,9 @@ class ReferenceEngine:
         self, sender: int, peers: Sequence[int], round: int, kind: Kind, payload: bytes, parts: Parts | None = None
     ) -> None:
         frame, departure = Frame(kind, sender, round, 0, payload), None
-        if self.channel is not None:
-            self.channel.carry(frame, [Message((), frame, parts, peer, next(self._numbers)) for peer in peers])
+        if (carrier := self.channel or self.transport) is not None:
+            messages = [Message((), frame, parts, peer, next(self._numbers)) for peer in peers]
+            carrier.carry(frame, messages)
             return
         for peer in peers:
             way, size, first = self.links[sender][peer], (0, 0, 0), departure is None
@@ -166,10 +176,7 @@ class ReferenceEngine:
                 size = (len(payload), passage.wire_bytes, passage.offered_bytes)
             message = Message((), frame, parts, peer, next(self._numbers), passage.corrupted)
             self.emit(events.MessageSent(sender, round, peer, message.number, kind.label, *size))
-            if self.transport is not None and kind in (Kind.VALUE, Kind.NOTICE):
-                self.transport.begin(message, passage)
-            else:
-                self._launch(message, passage, size[1])
+            self._launch(message, passage, size[1])
 
     def carried(self, message: Message, passage: Passage) -> None:
         """The channel has carried a message that counts as in flight already."""
@@ -196,11 +203,37 @@ class ReferenceEngine:
         if message.number not in self._withdrawn:
             self._land(events.MessageLost, message)
 
-    def silence(self, agent: int) -> None:
+    def carry_packet(self, sender: int, peer: int, size: int, then: Callable[[bool], None]) -> Passage:
+        """A packet of a transport: it arrives if nothing breaks on its way, and a host or a link may break."""
+        passage = self.links[sender][peer].send(self.now, size)
+        packet = (sender, peer, passage, next(self._packets))
+        self._flying.append(packet)
+        reached = passage.fate == "delivered" and (sender, peer) not in self.cut
+
+        def away() -> bool:
+            return packet[3] in self._broken or self.ports[peer].down > 0 or (sender, peer) in self.cut
+
+        def come_down() -> None:
+            done = self.now if away() else self.down_by(sender, peer, size)
+            if not self.down_lines or away():
+                arrive()
+            elif done < inf:
+                self.at(done, arrive)
+
+        def arrive() -> None:
+            then(not away() and not passage.corrupted)
+
+        for time in (passage.arrives, *passage.copies) if reached else ():
+            self.at(time, come_down)
+        return passage
+
+    def silence(self, agent: int, *, lost: bool = False) -> None:
         if self.channel is not None:
             self.channel.silence(agent)
         for way in self.links[agent].values():
             way.halt(self.now)
+        if self.transport is not None:
+            self.transport.fallen(agent, self._break_packets(agent), lost=lost)
         for message, passage, carried in self._on_the_way(agent):
             if passage.departs > self.now:
                 share = (
@@ -211,7 +244,22 @@ class ReferenceEngine:
                 self._withdrawn.add(message.number)
                 self._land(events.MessageLost, message, "sender-down", ceil(carried * share))
 
+    def _break_packets(self, agent: int) -> list[tuple[int, int]]:
+        """What has not left the host of a dead agent: receivers and bytes."""
+        unsent = []
+        for sender, peer, passage, number in self._flying:
+            if sender == agent and number not in self._broken and self.now < passage.departs < inf:
+                self._broken.add(number)
+                waits = passage.starts >= self.now
+                share = 1.0 if waits else (passage.departs - self.now) / (passage.departs - passage.starts)
+                unsent.append((peer, ceil(passage.wire_bytes * share)))
+        return unsent
+
     def sever(self, sender: int, peer: int) -> None:
+        for origin, target, passage, number in self._flying:
+            ends = passage.arrives if passage.fate == "delivered" else passage.departs
+            if (origin, target) == (sender, peer) and passage.starts <= self.now < ends:
+                self._broken.add(number)
         for message, passage, _ in self._on_the_way(sender):
             ends = passage.arrives if passage.fate == "delivered" else passage.departs
             if message.peer == peer and passage.starts <= self.now < ends:

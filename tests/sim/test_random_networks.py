@@ -204,11 +204,13 @@ def on_air(draw: st.DrawFn) -> dict[str, Any]:
 def on_lines(draw: st.DrawFn) -> dict[str, Any]:
     """Agents with lines of their own."""
     network = draw(common())
-    transport = draw(st.sampled_from(["datagram", {"kind": "reliable", "timeout": 0.05, "attempts": 3}]))
+    stream = {"kind": "reliable", "timeout": 0.05, "attempts": 3}
+    transport = draw(st.sampled_from(["datagram", stream, stream | {"timeout": 1.0, "buffer": 100}]))
     rate, link = draw(st.none() | RATES), network["link"]
     if rate is not None:
         link["bandwidth"] = rate
-    link |= draw(st.sampled_from([{}, {"mtu": 40, "overhead": 20}, {"mtu": 200}]))
+    small = 40 if transport == "datagram" else 64  # a reliable transport adds 24 bytes to every packet
+    link |= draw(st.sampled_from([{}, {"mtu": small, "overhead": 20}, {"mtu": 200}]))
     if link.get("mtu") == 40 and link.get("queue") in (0, 1):
         link["queue"] = 2  # a model has three packets: with less room none would ever arrive, which is refused
     if isinstance(link.get("bandwidth"), dict) and link.get("queue") in (0, 1, 2):
