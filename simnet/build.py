@@ -62,7 +62,7 @@ def build(scenario: Scenario) -> World:
     dealt = deal_data(scenario, edges.number_of_nodes())
     held, reporting = hold(scenario, edges, dealt.parts)
     refuse_what_never_passes(scenario, edges, dealt.features)
-    sizes = [AgentSize(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
+    sizes = [AgentSize(part.rows, edges.degree[agent], dealt.features) for agent, part in enumerate(held)]
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
     trained = own if reporting is None else training(scenario, held, calibration.regulariser)
