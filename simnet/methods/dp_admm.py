@@ -38,8 +38,8 @@ from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, Account, Charge
 from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise import gaussian
-from simnet.privacy.rounding import lengthened, longest_point
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
+from simnet.privacy.rounding import lengthened, longest_point
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 

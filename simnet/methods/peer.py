@@ -71,7 +71,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 OUTSIDE = Proposal(None, 0, 0.0, skipped="domain")
-"""Neighbours' values have made the local problem one that cannot be solved safely: nothing is computed from the data."""
+"""Neighbours' values have made a local problem that cannot be solved safely: nothing is computed from the data."""
 LARGEST = 1e150
 """How long a vector in a message may be where no plan says less: its square is still a number."""
 
@@ -82,11 +82,8 @@ def within(parts: Parts, limits: Sequence[float]) -> bool:
         return False
     if type(parts) is not tuple:  # a message that leaves entries unsaid, as NaN
         parts = tuple(part[~np.isnan(part)] for part in parts)
-    for part, limit in zip(parts, limits, strict=False):
-        # Not "above": a comparison with NaN is false.
-        if not part.dot(part) <= limit * limit:
-            return False
-    return True
+    # A comparison with NaN is false.
+    return all(part.dot(part) <= limit * limit for part, limit in zip(parts, limits, strict=False))
 
 
 Found = TypeVar("Found")

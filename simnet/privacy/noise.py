@@ -1,7 +1,7 @@
 """The random vectors, numbers and labels that hide a row.
 
-Every draw takes the generator of its own stream; nothing here keeps state. Noise is drawn in float64, and the guarantees
-are those of real-valued distributions. What lies between them is accounted for: noise in an objective by the
+Every draw takes the generator of its own stream; nothing here keeps state. Noise is drawn in float64, and the
+guarantees are those of real-valued distributions. What lies between them is accounted for: noise in an objective by the
 certificate (`simnet.privacy.rounding`), noise on what is released by a grid that hides the low bits (`gridded`).
 """
 

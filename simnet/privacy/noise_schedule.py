@@ -213,8 +213,13 @@ def primal_rounds(
 
 def guarded(plans: Sequence[RoundPlan], rounds: Sequence[DataRound], noise: Noise | None) -> tuple[RoundPlan, ...]:
     """The rounds with their domains; `noise` is the kind that stands in the objective, if some does."""
-    length = {"gamma": gamma_length, "gaussian": gaussian_length, None: lambda scale, dimension: 0.0}[noise]
+
+    def length(plan: RoundPlan, r: DataRound) -> float:
+        if noise is None:
+            return 0.0
+        return r.noise_weight * (gamma_length if noise == "gamma" else gaussian_length)(plan.scale, r.problem.features)
+
     return tuple(
-        replace(plan, domain=domain(r.problem, plan.tolerance, r.noise_weight * length(plan.scale, r.problem.features)))
+        replace(plan, domain=domain(r.problem, plan.tolerance, length(plan, r)))
         for plan, r in zip(plans, rounds, strict=True)
     )

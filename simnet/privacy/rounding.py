@@ -5,13 +5,13 @@ computes is a norm in float64. Let u = 2⁻⁵³, p features, m rows of norm at 
 ν the computed norm at θ, ℓ the linear term and b the noise. In any order of summation, with or without fused
 operations,
 
-    |∇J(θ)| <= ν (1 + γ_{p+2}) + ρ,    ρ = 1.01 u [(3μ + C c1 p)|θ| + C L (m + 12) + 2β + 2⁷ N]
+    |∇J(θ)| <= ν (1 + γ_{p+2}) + ρ,    ρ = 1.01 u [(3μ + C c1 p)|θ| + C L (m + 12) + 2β + 2⁹ N]
 
 - a margin errs by γ_p|θ|, so a slope by c1 γ_p|θ| + 8uL (tests measure the 8: it is below 4);
 - the sum over the rows adds γ_m m L, the factor C/m two roundings more: together C c1 γ_p|θ| + C L u(m + 10);
 - μθ and its sum with that add u(2μ|θ| + CL), the last sum uν;
 - ℓ + b adds u(ν + μ|θ| + CL), because it is what balances the rest up to ν;
-- b itself is a float64 within 2⁻⁴⁶ N of a draw from the distribution that the theorems are about; |b| <= N.
+- b itself is a float64 within 2⁻⁴⁴ N of a draw from the distribution that the theorems are about; |b| <= N.
 
 Rounding while ℓ is computed does not matter: ℓ is a function of what was published, the same on both data sets.
 
@@ -30,7 +30,7 @@ from simnet.privacy.problem import LocalProblem
 
 UNIT = 2.0**-53
 SOLVED, ROUNDING, QUERY = 0.99, 0.005, 0.004
-COUPLING = 2.0**-46
+COUPLING = 2.0**-44
 """How far drawn noise is from a real-valued draw, relative to the bound on its norm."""
 LEAST = 100.0
 """A domain is at least so many times the noise, and 1: what honest agents need is far below."""

@@ -133,8 +133,7 @@ class Reliable:
         if known:
             engine.emit(events.MessageDuplicated(message.peer, frame.round, frame.sender, message.number))
         else:
-            engine.bus.delivered(engine.now, message)
-            engine.ports[message.peer].receive(frame, message.parts)
+            engine.hand_over(message)
         engine.send(message.peer, (frame.sender,), frame.round, Kind.ACK, b"")
         if not known:
             engine.landed()

@@ -111,7 +111,8 @@ def test_m_admm_has_a_growing_penalty_of_its_own_for_each_agent(calibration):
     chosen = chosen.with_(**{"privacy.calibration": calibration})
     setting = Setting(chosen)
     eta = np.array(first) * np.array(growth) ** np.arange(ROUNDS)[:, None]
-    plain = straight_line.m_admm(setting.parts, setting.neighbours, ROUNDS, eta, 0.04, 1e-3, setting.n, setting.b2, setting.spread)
+    noise = (setting.n, setting.b2, setting.spread)
+    plain = straight_line.m_admm(setting.parts, setting.neighbours, ROUNDS, eta, 0.04, 1e-3, *noise)
     np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-7)
 
 
@@ -123,7 +124,8 @@ def test_m_admm_has_a_changing_dual_step_of_its_own_for_each_agent():
     grown = np.arange(ROUNDS)[:, None]
     eta = np.broadcast_to(0.05 * 1.1**grown, (ROUNDS, AGENTS))
     steps = np.array(first) * np.array(growth) ** grown
-    plain = straight_line.m_admm(setting.parts, setting.neighbours, ROUNDS, eta, steps, 1e-3, setting.n, setting.b2, setting.spread)
+    noise = (setting.n, setting.b2, setting.spread)
+    plain = straight_line.m_admm(setting.parts, setting.neighbours, ROUNDS, eta, steps, 1e-3, *noise)
     np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-7)
 
 
