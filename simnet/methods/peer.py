@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, overloa
 
 import msgspec
 import numpy as np
+from scipy.linalg.blas import dnrm2
 
 from simnet.learning.objective import Measurement, Subproblem
 from simnet.learning.solver import Problem
@@ -73,17 +74,19 @@ class Proposal(msgspec.Struct, frozen=True):
 OUTSIDE = Proposal(None, 0, 0.0, skipped="domain")
 """Neighbours' values have made a local problem that cannot be solved safely: nothing is computed from the data."""
 LARGEST = 1e150
-"""How long a vector in a message may be where no plan says less: its square is still a number."""
+"""How long a vector in a message may be where no plan says less: sums and squares of such are still numbers."""
 
 
 def within(parts: Parts, limits: Sequence[float]) -> bool:
     """Whether the vectors of a message are no more than expected, finite, and no longer than these limits."""
+    if len(parts) == 1 and type(parts) is tuple:
+        return bool(dnrm2(parts[0]) <= limits[0])
     if len(parts) > len(limits):
         return False
     if type(parts) is not tuple:  # a message that leaves entries unsaid, as NaN
-        parts = tuple(part[~np.isnan(part)] for part in parts)
-    # A comparison with NaN is false.
-    return all(part.dot(part) <= limit * limit for part, limit in zip(parts, limits, strict=False))
+        parts = tuple(np.where(np.isnan(part), 0.0, part) for part in parts)
+    # BLAS's norm does not overflow before the norm itself does, and a comparison with NaN is false.
+    return all(dnrm2(part) <= limit for part, limit in zip(parts, limits, strict=False))
 
 
 Found = TypeVar("Found")

@@ -100,13 +100,13 @@ def _longest_query(p: LocalProblem, tolerance: float, clip: float) -> float:
 
 def _complaint(p: LocalProblem, tolerance: float, noise: float, bound: float) -> str:
     """Which of rows, features and tolerance leaves no room."""
-    given = ROUNDING * tolerance / (1.01 * UNIT)
-    if p.weight * p.lipschitz * (p.rows + 12.0) > given / 2.0:
+    given, size = ROUNDING * tolerance / (1.01 * UNIT), p.weight * p.lipschitz
+    if tolerance < 0.99e-3 * size / p.rows:
+        part = "it is too small"
+    elif size * (p.rows + 12.0) > given / 2.0:
         part = f"{p.rows} rows are too many"
-    elif p.weight * p.smoothness * p.features > 3.0 * p.curvature and bound + noise > 0.0:
-        part = f"{p.features} features are too many"
     else:
-        part = "the tolerance is too small"
+        part = f"{p.features} features are too many"
     return (
         f"rounding would count beside the tolerance β = {tolerance:.2g}: {part} for its certificate to hold whatever "
         f"neighbours send (the linear term could be at most {max(bound, 0.0):.2g} long, and "
