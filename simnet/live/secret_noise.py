@@ -4,8 +4,9 @@ Each number takes one block of AES-256 in counter mode, 128 bits: a binade by it
 the one above it) and 52 bits within it. So a uniform number U in (0, 1) is a real-valued one cut off below its leading
 53 bits however small it is, but for a probability of 2⁻⁵⁴. Everything else is a function of such numbers:
 
-    standard normal   ±Φ⁻¹(U/2). To cut U off moves it by at most 2⁻⁵² U/φ(z) < 2⁻⁵¹; `ndtri` errs by at most 7.3e-16
-                      |z| (Cephes; the tests measure it), and |z| < 8.4. So it is within τ = 2⁻⁴⁷ of a real-valued draw.
+    standard normal   ±Φ⁻¹(U/2). To cut U off moves it by at most 2⁻⁵² (U/2)/φ(z) < 2⁻⁵¹; `ndtri` errs by at most
+                      7.3e-16 |z| (Cephes; the tests measure it), and |z| < 8.4. So it is within τ = 2⁻⁴⁷ of a
+                      real-valued draw (`TAU`).
     Laplace           ±log(U)
     gamma             the sum of −log(U), as many as its shape, which is a dimension
 
@@ -26,9 +27,6 @@ from scipy.special import ndtri
 
 from simnet.streams import Streams
 from simnet.vectors import Vector
-
-COUPLING = 2.0**-47
-"""τ: how far a standard normal number is from a real-valued draw, at most."""
 
 
 class CipherNoise:

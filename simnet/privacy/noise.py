@@ -13,6 +13,9 @@ import numpy as np
 
 from simnet.vectors import Vector
 
+TAU = 2.0**-47
+"""How far a standard normal number in float64 is from a real-valued draw; `simnet.live.secret_noise` has the proof."""
+
 
 def gaussian(rng: np.random.Generator, scale: float, dimension: int) -> Vector:
     """A vector from N(0, scale² I)."""
@@ -48,6 +51,15 @@ def gridded(value: Vector, scale: float) -> Vector:
     found *= step
     found += 0.0
     return found
+
+
+def grid_delta(releases: int, features: int, epsilon: float) -> float:
+    """What so many gridded releases add to δ: (1 + e^ε) times the probability that float64 noise shows.
+
+    1.2 τ has room for the product with the scale; 1/G is below 128/scale.
+    """
+    shows = 2.0 * 1.2 * TAU * (128.0 + 0.4)
+    return (1.0 + math.exp(min(epsilon, 700.0))) * releases * features * shows
 
 
 def gamma_spread(rate: float, dimension: int) -> float:

@@ -16,6 +16,7 @@ from simnet.parts.fields import NonNegative
 from simnet.parts.part import Section
 from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
 from simnet.privacy.mechanisms import HUB
+from simnet.privacy.noise import grid_delta
 from simnet.record import events
 from simnet.record.bus import COUNTS, Counters
 
@@ -277,6 +278,11 @@ class Metrics:
             self._air.summary(self._now) | ({"joules": joules} if joules else {}) | ({"cost": totals} if totals else {})
         )
 
+    def _grid_delta(self, epsilon: float | None) -> float | None:
+        """What rounding adds to δ, at most, where there is a promise to add it to."""
+        assert self.start is not None
+        return None if epsilon is None else grid_delta(self.start.scenario["rounds"], self.start.features, epsilon)
+
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
         """summary.json; `wall` is the only number that does not come from the events."""
         assert self.start is not None
@@ -298,6 +304,7 @@ class Metrics:
                 "claimed_epsilon": privacy.claimed_epsilon,
                 "proven_epsilon": privacy.proven_epsilon,
                 "basis": privacy.basis,
+                "grid_delta": self._grid_delta(privacy.proven_epsilon),
                 "releases_max": max(self.counters["releases"]),
             },
             "communication": self.counters.communication(),

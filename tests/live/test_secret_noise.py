@@ -9,9 +9,9 @@ from scipy import special, stats
 
 from simnet.build import build
 from simnet.live import checkpoint
-from simnet.live.secret_noise import COUPLING, CipherNoise, secret_streams
+from simnet.live.secret_noise import CipherNoise, secret_streams
 from simnet.methods.peer import alone
-from simnet.privacy.noise import gamma_type, gaussian, laplace
+from simnet.privacy.noise import TAU, gamma_type, gaussian, laplace
 from simnet.simulate import peers_of
 from tests.worlds import live_world
 
@@ -35,7 +35,7 @@ def test_a_normal_number_is_within_tau_of_the_real_valued_one(tail):
     with mpmath.workdps(50):
         for exact in (mpmath.mpf(tail), mpmath.mpf(tail) * (1 + mpmath.mpf(2) ** -52)):
             start = -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * min(exact, mpmath.mpf("0.5")))
-            assert abs(float(special.ndtri(tail)) - start) <= COUPLING
+            assert abs(float(special.ndtri(tail)) - start) <= TAU
 
 
 def test_the_draws_have_the_distributions_that_are_asked_for():

@@ -16,7 +16,7 @@ from simnet.errors import BudgetError
 from simnet.learning.dataset import bound_rows
 from simnet.learning.objective import LOGISTIC, SMOOTHED_HINGE, LocalObjective, unbiased
 from simnet.learning.solver import Solver
-from simnet.privacy.noise import gamma_length, gamma_type, gaussian, gaussian_length, grid, gridded
+from simnet.privacy.noise import gamma_length, gamma_type, gaussian, gaussian_length, grid, grid_delta, gridded
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.rounding import (
     LEAST,
@@ -248,3 +248,18 @@ def test_the_grid_is_a_power_of_two_between_a_128th_and_a_64th_of_the_noise(sigm
         assert Fraction(point) / Fraction(step) == round(Fraction(value) / Fraction(step))
     assert not np.signbit(found[found == 0.0]).any()
     assert gridded(np.array(values), 0.0).tolist() == values
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=20)
+def test_float64_noise_shows_on_the_grid_no_oftener_than_delta_pays_for(seed):
+    """Noise that is off by far more than it ever is, on purpose, changes a grid point as rarely as stated."""
+    rng = np.random.default_rng(seed)
+    sigma, tau = float(rng.uniform(0.5, 2.0)), 1e-4
+    value, draws = float(rng.uniform(-100, 100)), rng.standard_normal(200_000)
+    true, off = (gridded(value + sigma * (draws + shift), sigma) for shift in (0.0, tau))
+    share = np.count_nonzero(true != off) / draws.size
+    allowed = 2 * tau * sigma * (1 / grid(sigma) + 0.4 / sigma)
+    assert 0 < share <= allowed
+    assert grid_delta(30, 105, 1.0) == pytest.approx((1 + math.e) * 30 * 105 * 2 * 1.2 * 2**-47 * 128.4)
+    assert grid_delta(30, 105, 1.0) < 3e-8
