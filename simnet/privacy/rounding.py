@@ -32,8 +32,8 @@ UNIT = 2.0**-53
 SOLVED, ROUNDING, QUERY = 0.99, 0.005, 0.004
 COUPLING = 2.0**-44
 """How far drawn noise is from a real-valued draw, relative to the bound on its norm."""
-LEAST = 100.0
-"""A domain is at least so many times the noise, and 1: what honest agents need is far below."""
+LEAST, ROOM = 100.0, 20.0
+"""A domain is at least so long, and at least so many times as long as the noise: honest agents need far less."""
 GRADIENT_SLACK = 2.0**-20
 """The share by which rounding may lengthen a noisy gradient's sensitivity beside the sum over its rows."""
 
@@ -55,8 +55,9 @@ def domain(problem: LocalProblem, tolerance: float, noise: float = 0.0, clip: fl
     if clip is not None:
         longest = min(longest, _longest_query(p, tolerance, clip))
     bound = p.curvature * longest - p.weight * p.lipschitz - 2.0 * tolerance - noise
-    if not bound >= LEAST * max(1.0, noise):
-        raise BudgetError(_complaint(p, tolerance, noise, bound))
+    least = max(LEAST, ROOM * noise)
+    if not bound >= least:
+        raise BudgetError(_complaint(p, tolerance, bound, least))
     return bound
 
 
@@ -98,7 +99,7 @@ def _longest_query(p: LocalProblem, tolerance: float, clip: float) -> float:
     return (room - 2.0 * (p.rows + 6.0) * clip) / (p.lipschitz * p.features)
 
 
-def _complaint(p: LocalProblem, tolerance: float, noise: float, bound: float) -> str:
+def _complaint(p: LocalProblem, tolerance: float, bound: float, least: float) -> str:
     """Which of rows, features and tolerance leaves no room."""
     given, size = ROUNDING * tolerance / (1.01 * UNIT), p.weight * p.lipschitz
     if tolerance < 0.99e-3 * size / p.rows:
@@ -109,8 +110,8 @@ def _complaint(p: LocalProblem, tolerance: float, noise: float, bound: float) ->
         part = f"{p.features} features are too many"
     return (
         f"rounding would count beside the tolerance β = {tolerance:.2g}: {part} for its certificate to hold whatever "
-        f"neighbours send (the linear term could be at most {max(bound, 0.0):.2g} long, and "
-        f"{LEAST * max(1.0, noise):.3g} is the least); a larger algorithm.tolerance would do"
+        f"neighbours send (the linear term could be at most {max(bound, 0.0):.2g} long, and {least:.3g} is the least); "
+        "a larger algorithm.tolerance would do"
     )
 
 
