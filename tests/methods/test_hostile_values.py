@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from simnet.agent.pacing import ALIGNED
 from simnet.build import build
 from simnet.learning.dataset import bound_rows
 from simnet.learning.objective import LOGISTIC, LocalObjective
+from simnet.methods.admm import AdmmPeer
 from simnet.methods.dp_admm import LeafPeer, noisy_gradient
 from simnet.methods.peer import LARGEST, Known, Peer, Proposal, alone, within
 from simnet.methods.pp_admm import PpAdmmPeer
@@ -24,11 +26,13 @@ from simnet.privacy.rounding import longest_point
 from simnet.record.bus import Bus
 from simnet.record.events import BroadcastSkipped, MessageRefused, ReleaseMade
 from simnet.record.laws import Laws
+from simnet.record.lines import unpack
 from simnet.record.metrics import Metrics
 from simnet.simulate import assemble, peers_of
 from simnet.streams import Streams
 from tests.worlds import live_world
 
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 ROWS, FEATURES, ETA, DEGREE = 700, 10, 0.01, 2
 
 
@@ -55,24 +59,30 @@ def victim(label: float, seed: int) -> PpAdmmPeer:
     return PpAdmmPeer(absorbing_data(label), degree=DEGREE, eta=ETA, plan=plan, rng=rng)
 
 
-def test_a_huge_value_does_not_make_the_noise_vanish_by_absorption():
-    """Near |ℓ| = 5.7e14 noise is below the spacing of float64 and the data decide the rounding: ε = 1 became certainty.
-
-    The driven coordinate of the release was the same for all noise, and another one for the other label.
-    """
+def shouted_at(label: float, seed: int) -> float | None:
+    """The driven coordinate of what the victim releases after a value that brings ℓ to 5.73e14; None for silence."""
     shout = np.zeros(FEATURES)
     shout[1] = 5.73e14 / (2 * ETA)
-    outcomes: dict[float, set[float | None]] = {1.0: set(), -1.0: set()}
-    for label, seen in outcomes.items():
-        for seed in range(20):
-            peer = victim(label, seed)
-            assert not peer.accepts(1, (shout,))
-            # Even if it got through, nothing would be solved.
-            peer.absorb(0, None, [Known(1, 1, (shout,)), Known(2, 0, (np.zeros(FEATURES),))])
-            assert np.linalg.norm(peer.linear()) == pytest.approx(5.73e14)
-            release = alone(peer.propose(1)).release
-            seen.add(None if release is None else float(release[0][1]))
-    assert outcomes[1.0] == outcomes[-1.0] == {None}
+    peer = victim(label, seed)
+    # As if it had got past the door.
+    peer.absorb(0, None, [Known(1, 1, (shout,)), Known(2, 0, (np.zeros(FEATURES),))])
+    assert np.linalg.norm(peer.linear()) == pytest.approx(5.73e14)
+    assert not peer.accepts(1, (shout,))
+    release = alone(peer.propose(1)).release
+    return None if release is None else float(release[0][1])
+
+
+def test_a_huge_value_does_not_make_the_noise_vanish_by_absorption(monkeypatch):
+    """Near |ℓ| = 5.7e14 noise is below the spacing of float64 and the data decide the rounding.
+
+    Without the domain, ε = 1 is certainty: one outcome for all noise, and another one for the other label.
+    """
+    outcomes = {label: {shouted_at(label, seed) for seed in range(20)} for label in (1.0, -1.0)}
+    assert outcomes == {1.0: {None}, -1.0: {None}}
+    monkeypatch.setattr(AdmmPeer, "outside", lambda self, linear: False)
+    unguarded = {label: {shouted_at(label, seed) for seed in range(20)} for label in (1.0, -1.0)}
+    assert len(unguarded[1.0]) == len(unguarded[-1.0]) == 1
+    assert unguarded[1.0] != unguarded[-1.0]
 
 
 def attainable(released: float, gradient: float, sigma: float) -> bool:
@@ -84,25 +94,32 @@ def attainable(released: float, gradient: float, sigma: float) -> bool:
     )
 
 
-def test_the_low_bits_of_a_noisy_gradient_do_not_tell_a_label():
-    """Products σz leave gaps between float64 numbers, so the sum with the wrong gradient is often impossible."""
-    sigma, excluded = 0.004137, {True: 0, False: 0}
+def excluded(sigma: float = 0.004137) -> tuple[int, int]:
+    """In how many of 20 runs the last bits of a leaf's release exclude the true label, and the wrong one."""
+    step, count = 2.0 ** math.floor(math.log2(sigma / 64)), [0, 0]
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X = bound_rows(rng.normal(size=(400, 60)) * (rng.random((400, 60)) < 0.1))
         y = np.where(rng.random(400) < 0.5, 1.0, -1.0)
         wrong = y.copy()
         wrong[0] = -y[0]
-        objective, other = (LocalObjective(X, labels, LOGISTIC, 0.0) for labels in (y, wrong))
+        true, false = (LocalObjective(X, labels, LOGISTIC, 0.0) for labels in (y, wrong))
         schedule = NoiseSchedule("gaussian", (noisy_gradient(400, 1.0, sigma),))
-        sent = alone(LeafPeer(objective, schedule, Streams(seed).generator("noise", 1)).propose(1)).release[0]
-        for true, hypothesis in ((True, objective), (False, other)):
-            step = 2.0 ** math.floor(math.log2(sigma / 64))
+        sent = alone(LeafPeer(true, schedule, Streams(seed).generator("noise", 1)).propose(1)).release[0]
+        # A point of the grid is the nearest one to many sums, whatever the gradient.
+        on_grid = bool((np.round(sent / step) * step == sent).all())
+        for which, hypothesis in enumerate((true, false)):
             gradient = hypothesis.loss_gradient(np.zeros(60))
-            on_grid = bool((np.round(sent / step) * step == sent).all())
             possible = on_grid or all(map(attainable, sent.tolist(), gradient.tolist(), [sigma] * 60))
-            excluded[true] += not possible
-    assert excluded == {True: 0, False: 0}
+            count[which] += not possible
+    return count[0], count[1]
+
+
+def test_the_low_bits_of_a_noisy_gradient_do_not_tell_a_label(monkeypatch):
+    """Products σz leave gaps between float64 numbers, so the sum with the wrong gradient is often impossible."""
+    assert excluded() == (0, 0)
+    monkeypatch.setattr("simnet.privacy.noise_schedule.gridded", lambda value, scale: value)
+    assert excluded() == (0, 13)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +221,6 @@ def test_a_shouted_value_is_refused_counted_and_as_good_as_lost(name, duals, val
     assert metrics.rounds[-1]["refused"] == 2
     late = [event for event in events if isinstance(event, ReleaseMade) and event.agent != 1 and event.round > 2]
     assert late
-    from simnet.record.lines import unpack
-
     assert all(np.isfinite(unpack(event.value)).all() for event in late)
 
 
@@ -276,7 +291,21 @@ def test_without_a_plan_only_what_is_no_number_is_refused():
     assert not peer.accepts(1, (np.full_like(peer.theta, np.inf),))
 
 
-def test_honest_agents_refuse_nothing():
-    result = run(live_world(rounds=20, **{"network.pacing": "ideal"}))
-    assert result.summary["communication"]["refused"] == 0
-    assert result.summary["skips_by_reason"]["domain"] == 0
+def test_honest_agents_stay_far_inside(monkeypatch):
+    """The numbers of docs/privacy.md: domains of the quickstart, and how long its linear terms become."""
+    lengths: list[float] = []
+
+    def outside(self: AdmmPeer, linear: np.ndarray) -> bool:
+        lengths.append(float(np.linalg.norm(linear)) / self.domain)
+        assert np.linalg.norm(linear) < 1.0
+        return False
+
+    chosen = Scenario.load(SCENARIOS / "quickstart.toml")
+    domains = [plan.domain for plan in build(chosen).calibration.plans]
+    assert 9600 < min(domains) < max(domains) < 19300
+    monkeypatch.setattr(AdmmPeer, "outside", outside)
+    summary = run(chosen).summary
+    assert len(lengths) == 150 - summary["skips_by_reason"]["exhausted"]
+    assert max(lengths) < 1e-4
+    assert summary["communication"]["refused"] == summary["skips_by_reason"]["domain"] == 0
+    assert summary["privacy"]["grid_delta"] == pytest.approx(2.6e-8, rel=0.02)
