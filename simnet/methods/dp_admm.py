@@ -407,6 +407,8 @@ class LeafPeer(Peer):
     def propose(self, t: int) -> Proposal:
         plan = self.schedule.rounds[t - 1]
         noise = gaussian(self.rng, plan.scale, self.objective.features)
+        if not within((self.point,), self.limits):  # put together from messages that told some entries each
+            return OUTSIDE
         release = self.schedule.on_grid(plan, self.objective.loss_gradient(self.point) + noise)
         return Proposal((release,), 1, 0.0, (plan.charge,))
 

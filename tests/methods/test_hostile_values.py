@@ -270,6 +270,8 @@ def test_an_untrusted_hub_asks_for_no_gradient_where_rounding_counts(accelerated
     assert not leaf.accepts(1, (far,))
     assert leaf.accepts(1, (near, near))
     assert not hub.accepts(1, (far * 1e6,))
+    leaf.point = far
+    assert alone(leaf.propose(1)).skipped == "domain"
     hub.solver.start = far * 1e3
     assert alone(hub.propose(1)).skipped == "domain"
 
