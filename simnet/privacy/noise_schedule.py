@@ -92,7 +92,7 @@ class NoiseSchedule(NoisePlan):
             scale: f"{self.rounds[0].scale:.6g} to {self.rounds[-1].scale:.6g}",
             "σ on the output": span([found.output_sigma for found in self.rounds]),
             "β, gradient norm": span([found.tolerance for found in self.rounds]),
-            "B, longest linear term": span([found.domain for found in self.rounds]),
+            "B, domain": span([found.domain for found in self.rounds]),
         }
 
     def halved(self) -> Self:

@@ -65,7 +65,7 @@ class PerturbationPlan(NoisePlan):
             "σ1 in the objective": self.sigma1,
             "σ2 on the output": self.sigma2,
             "β, gradient norm": self.tolerance,
-            "B, longest linear term": self.domain,
+            "B, domain": self.domain,
         }
         if self.test is not None:
             facts["test: ε1, ε2"] = f"{self.test.epsilon1:.4g}, {self.test.epsilon2:.4g}"

@@ -38,6 +38,13 @@ def test_a_normal_number_is_within_tau_of_the_real_valued_one(tail):
             assert abs(float(special.ndtri(tail)) - start) <= TAU
 
 
+@given(st.floats(2.0**-54, 1.0, exclude_max=True))
+def test_a_laplace_number_is_as_near_as_the_page_says(uniform):
+    with mpmath.workdps(50):
+        for exact in (mpmath.mpf(uniform), mpmath.mpf(uniform) * (1 + mpmath.mpf(2) ** -52)):
+            assert abs(float(np.log(uniform)) - mpmath.log(exact)) <= 5e-15
+
+
 def test_the_draws_have_the_distributions_that_are_asked_for():
     rng = secret_streams(SECRET).generator("noise", 0)
     assert stats.kstest(gaussian(rng, 2.0, 20_000), stats.norm(scale=2.0).cdf).pvalue > 1e-3

@@ -286,6 +286,45 @@ def test_what_a_neighbour_retells_after_a_crash_is_refused_like_anything_else():
     assert not peer.accepts(3, (good, good, np.array([1.0, 1.0])))
 
 
+def test_a_reply_that_lies_about_the_past_is_refused_and_another_one_is_believed():
+    """Agent 0 loses its state; agent 1 tells it a past that would bring its sums anywhere, agent 2 the true one."""
+    crash = {"kind": "crash", "agent": 0, "at": 0.25, "duration": 0.1, "state": "lost"}
+    link, compute = {"latency": 0.01}, {"time": 0.02}
+    pacing = {"kind": "deadline", "period": 0.1}
+    algorithm = {"name": "pp-admm", "eta": 0.05, "duals": "healing"}
+    chosen = live_world(algorithm=algorithm, rounds=8, fault=[crash], compute=compute)
+    chosen = chosen.with_(**{"network.pacing": pacing, "network.link": link})
+    world = build(chosen)
+    peers = peers_of(world)
+    huge = np.full_like(peers[1].theta, 1e12)
+    peers[1].retell = lambda last: (huge, huge, np.array([0.0]))
+    metrics, laws, seen = Metrics(), Laws(ALIGNED), []
+
+    def note(seq, t, event):
+        laws(seq, t, event)
+        seen.append(event)
+
+    assemble(world, Bus(metrics, note), peers).run()
+    assert laws.finish() == []
+    replies = {event.message: event.agent for event in seen if getattr(event, "carries", "") == "reply"}
+    refused = [event for event in seen if isinstance(event, MessageRefused)]
+    assert [(event.agent, event.peer) for event in refused] == [(0, 1)]
+    assert replies[refused[0].message] == 1
+    assert sorted(replies.values()) == [1, 2]
+    assert metrics.summary("", None)["skips_by_reason"]["domain"] == 0
+    assert np.linalg.norm(peers[0].theta) < 100
+
+
+def test_a_reliable_transport_does_not_send_a_refused_message_again():
+    changes = {"network.pacing": {"kind": "barrier", "patience": 0.5}, "network.transport": "reliable"}
+    chosen = live_world(rounds=4, compute={"time": 0.02}, **changes, **{"network.link": {"latency": 0.01}})
+    _, metrics, complaints = shouted(chosen, [1e12])
+    traffic = metrics.summary("", None)["communication"]
+    assert complaints == []
+    assert traffic["refused"] == 2
+    assert traffic["retransmissions"] == 0
+
+
 def test_without_a_plan_only_what_is_no_number_is_refused():
     peer = peers_of(build(live_world(algorithm={"name": "admm", "eta": 0.05})))[0]
     assert peer.limits == (LARGEST,)
