@@ -280,6 +280,11 @@ class IppAdmmPeer(PpAdmmPeer):
         release = gridded(candidate.theta + b2, self.plan.sigma2)
         return Proposal((release,), gradients, candidate.gradient_norm, charges, test)
 
+    def outside(self, linear: Vector) -> bool:
+        """The query looks at the last model as well, which must be no longer than a candidate may be."""
+        curvature = self.objective.regulariser + 2 * self.eta * self.degree
+        return super().outside(linear) or super().outside(curvature * self.theta)
+
     def question(self, released: Vector | None) -> float | None:
         """A test that shares its noise with the release looked at the model that was then released, or at one that
         nobody saw; the minimiser without noise stands in for that."""

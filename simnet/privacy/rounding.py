@@ -91,12 +91,12 @@ def _fixed(p: LocalProblem, tolerance: float, noise: float) -> float:
 def _longest_query(p: LocalProblem, tolerance: float, clip: float) -> float:
     """|θ| up to which a computed query's rounding, on both data sets, is within `QUERY` β of its sensitivity.
 
-    A mean of clipped losses errs by u[L p|θ| + (m + 6) clip] at the tested model. At the public model every row that
-    both data sets share has the same computed loss, so only the sum's u(m + 6) clip counts. The sensitivity contains
-    (1 − 1/m) L 2β/μ, of which the certificate leaves 2 `QUERY` β.
+    A mean of clipped losses errs by u[L p|θ| + (m + 6) clip], at the tested model and at the public one. (Whether
+    sparse or dense arithmetic computes it depends on all rows, so even the rows that both data sets share may err
+    differently.) The sensitivity contains (1 − 1/m) L 2β/μ, of which the certificate leaves 2 `QUERY` β.
     """
     room = (1.0 - 1.0 / p.rows) * p.lipschitz * QUERY * tolerance / (1.01 * UNIT * p.curvature)
-    return (room - 2.0 * (p.rows + 6.0) * clip) / (p.lipschitz * p.features)
+    return (room - 2.0 * (p.rows + 6.0) * clip) / (2.0 * p.lipschitz * p.features)
 
 
 def _complaint(p: LocalProblem, tolerance: float, bound: float, least: float) -> str:
