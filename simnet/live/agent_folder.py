@@ -15,6 +15,7 @@ from simnet.record.atomic import refusing, sweep, write_file
 
 JOURNAL = "journal"
 SCENARIO = "scenario.toml"
+_SECRET = "secret"
 
 
 @contextmanager
@@ -42,9 +43,14 @@ def incarnation(path: Path) -> int:
     return number
 
 
+def has_secret(path: Path) -> bool:
+    """Whether the agent's noise comes from a secret of its own."""
+    return (path / _SECRET).exists()
+
+
 def secret(path: Path) -> bytes:
     """The key of the agent's noise, drawn by the operating system once; whoever knows it can take the noise away."""
-    place = path / "secret"
+    place = path / _SECRET
     if not place.exists():
         write_file(place, secrets.token_hex(32).encode(), mode=0o600)
     return sha256(place.read_bytes()).digest()

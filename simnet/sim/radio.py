@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.network.airtime import OFDM_PREAMBLE, lora_seconds, ofdm_seconds
+from simnet.network.airtime import OFDM_PREAMBLE, duty_cycle_left_out, lora_seconds, ofdm_seconds
 from simnet.network.draws import one_by_one, uniform
 from simnet.network.frame import Frame
 from simnet.parts.fields import (
@@ -27,7 +27,7 @@ from simnet.parts.part import OneOf, Part, bare_word, table
 from simnet.record import events
 from simnet.record.bus import Reason
 from simnet.sim.air import Air, Use
-from simnet.sim.stations import Dcf, DcfStation, DeafStation, Job, Station, at_once, at_slots, in_turn
+from simnet.sim.stations import Dcf, DcfStation, DeafStation, End, Job, Station, at_once, at_slots, in_turn
 from simnet.streams import Streams
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ class ChannelKind(Part):
         """What decides when an agent sends."""
         raise NotImplementedError
 
+    def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
+        """What a real channel has and this one has not, where an agent sends for `per_round` seconds each `tick`."""
+        return {"capture": "none: of two frames that overlap at a receiver, both are lost, however near one sender is"}
+
     def frames(self, size: int, overhead: int) -> list[int]:
         """The frames of a message of `size` bytes, by their bytes on the air."""
         extra = self.header + overhead
@@ -95,11 +99,16 @@ class _Slotted(_Plain):
     def largest(self) -> int | None:
         return int(self.slot * self.rate / 8 + 1e-6)
 
+    slots_left_out: ClassVar[dict[str, str]] = {"slots": "everybody keeps them: clocks agree, there are no guard times"}
+
 
 class Tdma(_Slotted):
     """Agents send in turn, in slots of their own: nothing collides."""
 
     kind: Literal["tdma"]
+
+    def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
+        return self.slots_left_out
 
     def station(self, air: Air, agent: int, agents: int, streams: Streams) -> Station:
         return DeafStation(air, agent, self.seconds, self.queue, in_turn(self.slot, agent, agents))
@@ -118,6 +127,9 @@ class SlottedAloha(_Slotted):
     """Agents send at the next boundary of a slot, whatever they hear (Roberts 1975). Nothing is repeated."""
 
     kind: Literal["slotted-aloha"]
+
+    def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
+        return super().leaves_out(per_round, tick) | self.slots_left_out
 
     def station(self, air: Air, agent: int, agents: int, streams: Streams) -> Station:
         return DeafStation(air, agent, self.seconds, self.queue, at_slots(self.slot))
@@ -142,6 +154,10 @@ class Lora(ChannelKind):
     @property
     def largest(self) -> int | None:
         return 255
+
+    def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
+        kept = {} if self.duty_cycle is not None else duty_cycle_left_out(per_round, tick)
+        return super().leaves_out(per_round, tick) | kept
 
     def seconds(self, size: int) -> float:
         return lora_seconds(
@@ -280,6 +296,10 @@ class Radio:
             else:
                 station.offer(job)
 
+    def halt(self, agent: int) -> None:
+        """An agent went down, and its station with it."""
+        self._air.stations[agent].halt()
+
     def _used(self, use: Use) -> None:
         self.engine.emit(events.AirUsed(use.sender, round(use.airtime, 9), round(use.heard, 9), round(use.busy, 9)))
 
@@ -298,13 +318,12 @@ class _Delivery(Job):
         """Receivers that have missed a frame, and why; None: the link lost it."""
         self._got = False
         """The receiver who is to answer has got the present frame already."""
-
-    def allowed(self) -> bool:
-        return not self._engine.ports[self._frame.sender].down
+        self._unsent = sum(frames)
 
     def sent(self, attempt: int, size: int) -> None:
         if attempt == 1:
             self._got = False
+            self._unsent -= size
             return
         self._engine.emit(events.MessageRetransmitted(*self._where(self._messages[0]), attempt, size))
 
@@ -330,15 +349,15 @@ class _Delivery(Job):
         if not self.acknowledged:
             self._spoilt.setdefault(target, "collision")
 
-    def over(self, *, given_up: bool) -> None:
+    def over(self, why: End | None) -> None:
         engine = self._engine
         for peer, message in self._pending.items():
-            if not self.allowed():
-                engine.bus.lost(engine.now, message, "sender-down")
-            elif given_up and engine.is_unreachable(message):
-                engine.emit(events.MessageUnreachable(*self._where(message)))
+            # The bytes of all are counted with the first message, which is pending while some have not left.
+            unsent, self._unsent = self._unsent, 0
+            if why == "retries" and engine.is_unreachable(message):
+                engine.emit(events.MessageUnreachable(*self._where(message), unsent))
             else:
-                engine.bus.lost(engine.now, message, "retries" if given_up else self._spoilt[peer])
+                engine.bus.lost(engine.now, message, why or self._spoilt[peer], unsent)
             engine.landed()
 
     def refused(self) -> None:

@@ -23,9 +23,9 @@ RUNS = {
 """Columns that every run has, failed or not."""
 ROUNDS = {"key": pl.String, "round": pl.Int64}
 
-_TEXT = ("error", "scenario", "digest", "algorithm", "basis", "resolved", "code", "key")
+_TEXT = ("error", "scenario", "digest", "algorithm", "uplink", "basis", "resolved", "code", "key")
 _SECTIONS = ("accuracy", "privacy", "communication", "work", "time")
-_PREFIXED = ("staleness", "airtime", "joules", "cost")
+_PREFIXED = ("staleness", "airtime", "joules", "cost", "sockets")
 
 
 def run_row(record: Row) -> Row:
@@ -36,6 +36,7 @@ def run_row(record: Row) -> Row:
             row |= value
         elif name in _PREFIXED:
             row |= {f"{name}_{each}": amount for each, amount in value.items()}
+            row |= {"joules": sum(value.values())} if name == "joules" else {}
         elif name == "last_rounds":
             row["last_round_min"] = min(value, default=0)
         elif name == "skips_by_reason":
