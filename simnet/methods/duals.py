@@ -172,7 +172,10 @@ class HealingDuals(NodeDuals):
         self._sending = 0
 
     def limits(self, domain: float, eta: float) -> tuple[float, ...]:
-        """A sum enters the linear term as it is; no clock is farther from its round than there are rounds."""
+        """A sum enters the linear term as it is; no clock is farther from its round than there are rounds.
+
+        A model without the sum that belongs to it counts W times and may carry the linear term out at once.
+        """
         return (*super().limits(domain, eta), min(LARGEST, domain / (2.0 * max(self._degree, 1.0))), self._rounds)
 
     def timely(self, round: int, parts: Parts) -> bool:
