@@ -202,7 +202,7 @@ def kinds_of_links(built: World) -> list[AlikeLinks]:
     def air(model: LinkModel) -> float:
         return 0.0 if channel is None else sum(map(channel.seconds, channel.frames(size, model.overhead)))
 
-    found = alike_links(models(built.scenario, built.graph), network.line, size, air)
+    found = alike_links(models(built.scenario, built.graph), network.line.read(built.scenario.find), size, air)
     return sorted(found, key=lambda kind: -kind.median)
 
 
@@ -219,11 +219,27 @@ def late_news(built: World, kinds: Sequence[AlikeLinks]) -> str | None:
 
 def cautions(built: World) -> list[str]:
     """What a run will probably not show as its author wants it, one sentence each."""
-    harm = built.scenario.algorithm.late_news
+    found, harm = peer_cautions(built), built.scenario.algorithm.late_news
     if built.scenario.network.pacing.tick is None or harm is None:
-        return []
+        return found
     late = late_news(built, kinds_of_links(built))
-    return [] if late is None else [f"{late}: {harm}"]
+    return found if late is None else [*found, f"{late}: {harm}"]
+
+
+def peer_cautions(built: World) -> list[str]:
+    """What to know about duals when some neighbours hear nothing: a sentence where that is too much for them."""
+    peers, duals = built.scenario.network.peers, getattr(built.scenario.algorithm, "duals", "node")
+    degrees = max(1, sum(size.degree for size in built.sizes))
+    if peers is None or duals == "edge":
+        return []
+    missed = 1 - sum(min(size.degree, peers) for size in built.sizes) / degrees
+    fate = {"node": "drift away for good", "healing": "may not settle"}[duals]
+    if not missed or (duals == "healing" and missed < 0.5):
+        return []
+    return [
+        f"with peers = {peers} neighbours miss {100 * missed:.3g} % of the releases, as if they were lost: "
+        f'{duals} duals {fate}; duals = "edge" would do'
+    ]
 
 
 def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:

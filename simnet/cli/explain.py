@@ -13,7 +13,17 @@ import numpy as np
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.row_reports import Reporting
-from simnet.build import World, build, build_links, build_writer, kinds_of_links, late_news, longest_value, models
+from simnet.build import (
+    World,
+    build,
+    build_links,
+    build_writer,
+    kinds_of_links,
+    late_news,
+    longest_value,
+    models,
+    peer_cautions,
+)
 from simnet.cli.realism import realism
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import Setting
@@ -119,22 +129,6 @@ WAYS_OUT = {
     "independent": "independent: every link has a line of its own",
 }
 """What an agent's links have in common when they send."""
-
-
-def peer_cautions(built: World) -> list[str]:
-    """What to know about duals when some neighbours hear nothing: a sentence where that is too much for them."""
-    peers, duals = built.scenario.network.peers, getattr(built.scenario.algorithm, "duals", "node")
-    degrees = max(1, sum(size.degree for size in built.sizes))
-    if peers is None or duals == "edge":
-        return []
-    missed = 1 - sum(min(size.degree, peers) for size in built.sizes) / degrees
-    fate = {"node": "drift away for good", "healing": "may not settle"}[duals]
-    if not missed or (duals == "healing" and missed < 0.5):
-        return []
-    return [
-        f"with peers = {peers} neighbours miss {100 * missed:.3g} % of the releases, as if they were lost: "
-        f'{duals} duals {fate}; duals = "edge" would do'
-    ]
 
 
 def _over_time(built: World) -> dict[str, Facts]:

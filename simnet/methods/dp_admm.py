@@ -36,7 +36,7 @@ from simnet.methods.peer import LARGEST, OUTSIDE, Candidate, Hub, Known, Peer, P
 from simnet.parts.fields import NonNegative, Positive, Share
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, Account, Charge
-from simnet.privacy.mechanisms import HUB
+from simnet.privacy.mechanisms import HUB, Bound
 from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.rounding import lengthened, longest_point
@@ -115,16 +115,16 @@ class DpAdmm(Method):
             return bare_schedule(rounds, None)
         # |∇l| <= L for rows of norm at most 1.
         loss = LOSSES[self.loss]
-        bound = loss.lipschitz
-        reach = longest_point(size.rows, size.features, bound, loss.smoothness)
+        steepest = loss.lipschitz
+        reach = longest_point(size.rows, size.features, steepest, loss.smoothness)
 
         def at(sigma: float) -> list[RoundPlan]:
-            return [noisy_gradient(size.rows, bound, sigma, reach)] * rounds
+            return [noisy_gradient(size.rows, steepest, sigma, privacy.bound, reach)] * rounds
 
         if self.sigma is not None:
             plans = at(self.sigma)
         elif privacy.calibration == "paper":
-            plans = at(paper_sigma(privacy.epsilon, privacy.delta, rounds, size.rows, bound))
+            plans = at(paper_sigma(privacy.epsilon, privacy.delta, rounds, size.rows, steepest))
         else:
             plans = calibrated(at, privacy.epsilon, privacy.delta, part="nothing")
         return NoiseSchedule("gaussian", tuple(plans))
@@ -245,13 +245,15 @@ class Entrusted(NoiseSchedule):
         return {"rows": "at the trusted hub, which adds the noise and pays for them"}
 
 
-def noisy_gradient(rows: int, gradient_bound: float, sigma: float, reach: float = math.inf) -> RoundPlan:
+def noisy_gradient(
+    rows: int, gradient_bound: float, sigma: float, bound: Bound = "least", reach: float = math.inf
+) -> RoundPlan:
     """N(0, σ² I) on the mean gradient of `rows` rows, whose replace-one sensitivity is 2c/n.
 
     c has room for rounding, as long as the gradient is asked for at a point of norm at most `reach`.
     """
     numbers = {"rows": float(rows), "gradient_bound": lengthened(rows, gradient_bound), "sigma": sigma}
-    charge = Charge.of("noisy-gradient", numbers)
+    charge = Charge.of("noisy-gradient", numbers, bound=bound)
     return RoundPlan(scale=sigma, tolerance=0.0, output_sigma=0.0, charge=charge, domain=reach)
 
 

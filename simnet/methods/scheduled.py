@@ -22,6 +22,7 @@ from simnet.methods.peer import Candidate, Known, added, without_noise
 from simnet.parts.fields import Positive, Share
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Basis
+from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, bare_schedule, calibrated, guarded
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE
 from simnet.streams import Streams
@@ -40,7 +41,7 @@ class Scheduled(Decentralised):
     """How many rounds lie between two that touch the data."""
     perturbs_objective: ClassVar[bool] = True
     """Whether the noise stands in the objective; otherwise it is added to the minimiser."""
-    unavoidable: ClassVar[str] = "the curvature part, log(1+κ) per round,"
+    unavoidable: ClassVar[str] = "the curvature part, log(1+κ) per round with gamma-type noise,"
     """What no noise can reduce."""
 
     noise: Literal["gamma", "gaussian"] = Field(
@@ -105,7 +106,7 @@ class Scheduled(Decentralised):
             return bare_schedule(len(rounds), self.tolerance)
 
         def at(scale: float) -> list[RoundPlan]:
-            return self.perturbed_rounds(rounds, scale)
+            return self.perturbed_rounds(rounds, scale, privacy.bound)
 
         named = self.sigma if self.noise_rate is None else 1.0 / self.noise_rate
         basis: Basis = "claimed" if privacy.calibration == "paper" else "proven"
@@ -122,7 +123,7 @@ class Scheduled(Decentralised):
         return _OUTPUT_SHARE[self.noise] if self.output_share is None else self.output_share
 
     @abstractmethod
-    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float) -> list[RoundPlan]:
+    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float, bound: Bound) -> list[RoundPlan]:
         """The noise and the charges at a scale, 1/α or σ of the first round."""
 
     def noise_weight(self, eta: float, degree: int) -> float:
