@@ -25,7 +25,7 @@ from simnet.learning.objective import LOSSES, LocalObjective, unbiased
 from simnet.methods.admm import Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Promise, Setting, Surroundings
-from simnet.methods.peer import Peer, Proposal, Work
+from simnet.methods.peer import Candidate, Peer, Proposal, Work, added, alone
 from simnet.methods.scheduled import ScheduledPeer
 from simnet.parts.fields import NonNegative, Number, Positive
 from simnet.privacy.budget import NoisePlan, Privacy
@@ -233,7 +233,7 @@ def decaying_rounds(
 
 
 class PdmlPeer(ScheduledPeer):
-    """A server in phase 2; `tilt` is (1/n) η_i, drawn once. An auditor knows nothing of it and takes it to be 0.
+    """A server in phase 2; `tilt` is (1/n) η_i, drawn once. It protects nothing, and an auditor may be told it.
 
     equation (14)  `solution = yield from self.minimiser(self.linear() + self.tilt)`
     equation (15)  `solution = yield from self.minimiser(self.linear() + self.tilt)`
@@ -259,3 +259,10 @@ class PdmlPeer(ScheduledPeer):
         solution = yield from self.minimiser(self.linear() + self.tilt)
         release = solution.theta + gaussian(self.rng, plan.scale, self.objective.features)
         return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))
+
+    def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
+        plan = self.schedule.rounds[t - 1]
+        self.tolerance = plan.tolerance
+        clean = alone(self.minimiser(self.linear() + self.tilt)).theta
+        error = 2.0 * plan.tolerance / self.subproblem(self.eta).curvature
+        return added(released - clean, self.schedule.noise, plan.scale, error)

@@ -64,6 +64,8 @@ class Charge:
 
 BARE = Charge.of("bare-model", {})
 """A release without noise: no finite ε."""
+RECYCLED = Charge.of("recycled", {})
+"""A release that is a function of what was released before: it costs nothing."""
 
 
 @dataclass(frozen=True)
