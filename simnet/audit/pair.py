@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
@@ -37,6 +38,7 @@ from simnet.vectors import Vector
 
 Report = tuple[bytes, float]
 """A row as it travels: its features, and its label."""
+_WITNESSES = 8
 SINE = 0.3
 """s of the adversarial pair; c = √(1 − s²)."""
 
@@ -97,6 +99,13 @@ class Pair:
     def adversary(self) -> int | None:
         """The victim's neighbour that drives it, if one does."""
         return neighbour(self.worlds[0], self.plan.victim) if self.plan.canary in _DRIVEN else None
+
+    @property
+    def witnesses(self) -> list[int]:
+        """The agents, nearest first, whose noise the auditor compares with the holder's; none that drives it."""
+        graph = self.worlds[0].graph
+        near = list(nx.single_source_shortest_path_length(graph, self.holder))
+        return [agent for agent in near if agent not in (self.holder, self.adversary)][:_WITNESSES]
 
     @property
     def lie(self) -> Lie:

@@ -1,0 +1,233 @@
+"""Tests of one hypothesis: these vectors are independent draws from N(0, I).
+
+A family is a handful of tests that look for one kind of mistake. Within a family p-values are corrected by Bonferroni,
+so each family answers with one p-value, and with the test that gave it. All tests but `shape` look at one side only:
+noise that is too small, or too much alike. They are exact: sums of squares are χ², whatever the number of runs.
+
+`slack` is by how much the norm of a recovered vector may be wrong; where a single vector decides, it counts as longer
+by that much. In sums it plays no role.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import cKDTree
+from scipy.special import gammainc, gammaincinv, ndtr
+from scipy.stats import kstwo
+
+from simnet.vectors import Vector
+
+Cube = npt.NDArray[np.float64]
+"""Vectors by run and round; NaN where a round brought no release."""
+
+_GRAIN = 0.004
+"""By how much a grid, of up to σ/64, moves a distribution function."""
+_COMPARED = 1000
+"""Runs that are compared with each other, at most."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family's answer: its p-value, and the test that is most surprising."""
+
+    name: str
+    p_value: float
+    worst: str
+
+
+@dataclass(frozen=True)
+class Noises:
+    """The standardised noise of one agent in all runs, and the slack of each vector."""
+
+    z: Cube
+    slack: npt.NDArray[np.float64]
+    rounds: tuple[int, ...]
+
+    @property
+    def features(self) -> int:
+        return int(self.z.shape[2])
+
+    @property
+    def flat(self) -> tuple[npt.NDArray[np.float64], Vector]:
+        """All vectors that there are, and their slack."""
+        there = ~np.isnan(self.z[:, :, 0])
+        return self.z[there], self.slack[there]
+
+
+_Tests = Iterable[tuple[str, float]]
+
+
+def bonferroni(name: str, *groups: _Tests) -> Family:
+    """The family's p-value: each group of tests has an equal share of the error, each test an equal share of that."""
+    every = [list(group) for group in groups]
+    every = [group for group in every if group]
+    found = [(len(every) * len(group) * p, what) for group in every for what, p in group]
+    p, worst = min(found, default=(1.0, "nothing to test"))
+    return Family(name, min(1.0, p), worst)
+
+
+def below(square: npt.ArrayLike, dof: float) -> npt.NDArray[np.float64]:
+    """P(χ² <= square)."""
+    return np.asarray(gammainc(dof / 2, np.asarray(square) / 2))
+
+
+def single(noises: Noises) -> Family:
+    """One release with hardly any noise."""
+    z, slack = noises.flat
+    return bonferroni("single release", _least("a release", np.linalg.norm(z, axis=1), slack, noises.features))
+
+
+def amount(noises: Noises) -> Family:
+    """Too little noise in all, in a round, in a feature, or in a feature of a round."""
+    squares = noises.z**2
+    there = np.count_nonzero(~np.isnan(squares), axis=0)
+    sums = np.nansum(squares, axis=0)
+    names = [f"round {t}" for t in noises.rounds]
+    features = range(noises.features)
+    return bonferroni(
+        "amount",
+        [("all noise", float(below(sums.sum(), there.sum())))],
+        [
+            *((name, float(below(sums[k].sum(), there[k].sum()))) for k, name in enumerate(names)),
+            *((f"feature {j}", float(below(sums[:, j].sum(), there[:, j].sum()))) for j in features),
+            *((f"{name}, feature {j}", float(below(sums[k, j], there[k, j]))) for k, name in enumerate(names) for j in features),
+        ],
+    )
+
+
+def features_alike(noises: Noises) -> Family:
+    """Features whose noise agrees, or follows from that of the others; one release with the same for all."""
+    z, slack = noises.flat
+    runs, d = z.shape
+    if d < 2:
+        return bonferroni("features alike")
+    gram = z.T @ z
+    pairs = [
+        (f"features {i} and {j}", float(below((gram[i, i] + gram[j, j] - 2 * sign * gram[i, j]) / 2, runs)))
+        for i, j in combinations(range(d), 2)
+        for sign in (1.0, -1.0)
+    ]
+    centred = np.linalg.norm(z - z.mean(axis=1, keepdims=True), axis=1)
+    flat = _least("a release", centred, slack, d - 1)
+    return bonferroni("features alike", pairs, _dependent(gram, runs), flat)
+
+
+def _dependent(gram: npt.NDArray[np.float64], runs: int) -> Iterator[tuple[str, float]]:
+    """What is left of a feature's squares once the others are regressed out is χ² with `runs` − d + 1 degrees."""
+    d = len(gram)
+    if runs < 2 * d:
+        return
+    ridge = 1e-12 * np.trace(gram) / d * np.eye(d)
+    left = 1.0 / np.diag(np.linalg.inv(gram + ridge))
+    for j in range(d):
+        yield f"feature {j} given the others", float(below(left[j], runs - d + 1))
+
+
+def rounds_alike(noises: Noises) -> Family:
+    """Rounds whose noise agrees, or is the other's negative."""
+    pairs = list(combinations(range(len(noises.rounds)), 2))
+    return _alike("rounds alike", noises, noises, pairs, lambda s, t: f"rounds {s} and {t}")
+
+
+def agents_alike(noises: Noises, others: dict[int, Noises]) -> Family:
+    """Noise that another agent has too, in the same round or in another."""
+    groups: list[_Tests] = []
+    for agent, other in others.items():
+        pairs = list(product(range(len(noises.rounds)), range(len(other.rounds))))
+        groups += _alike_groups(
+            noises, other, pairs, lambda s, t, agent=agent: f"round {s} and round {t} of agent {agent}"
+        )
+    return bonferroni("agents alike", *groups)
+
+
+def _alike(
+    name: str, one: Noises, other: Noises, pairs: list[tuple[int, int]], told: Callable[[int, int], str]
+) -> Family:
+    return bonferroni(name, *_alike_groups(one, other, pairs, told))
+
+
+def _alike_groups(
+    one: Noises, other: Noises, pairs: list[tuple[int, int]], told: Callable[..., str]
+) -> list[_Tests]:
+    """|z_s ∓ z_t|²/2 is χ²: its sum over the runs, and its least value in a single run."""
+    sums: list[tuple[str, float]] = []
+    singles: list[tuple[str, float]] = []
+    for s, t in pairs:
+        what = told(one.rounds[s], other.rounds[t])
+        both = ~np.isnan(one.z[:, s, 0] + other.z[:, t, 0])
+        if not both.any():
+            continue
+        slack = (one.slack[both, s] + other.slack[both, t]) / math.sqrt(2.0)
+        for sign in (-1.0, 1.0):
+            apart = np.linalg.norm(one.z[both, s] + sign * other.z[both, t], axis=1) / math.sqrt(2.0)
+            sums.append((what, float(below((apart**2).sum(), len(apart) * one.features))))
+            singles += _least(f"{what} in one run", apart, slack, one.features)
+    return [sums, singles]
+
+
+def runs_alike(noises: Noises) -> Family:
+    """Runs that share their noise: the nearest pair of runs, by their first releases and by as many as there are."""
+    half = len(noises.z) // 2
+    chosen = np.r_[0 : min(half, _COMPARED // 2), half : min(2 * half, half + _COMPARED // 2)]
+    there = ~np.isnan(noises.z[chosen, :, 0])
+    releases = there.sum(axis=1)
+    tests = []
+    for count in sorted({1, int(np.median(releases)), int(releases.max(initial=0))} - {0}):
+        enough = np.flatnonzero(releases >= count)
+        if len(enough) < 2:
+            continue
+        first = [np.flatnonzero(there[run])[:count] for run in enough]
+        points = np.array([noises.z[chosen[run], kept].ravel() for run, kept in zip(enough, first, strict=True)])
+        slack = max(noises.slack[chosen[run], kept].sum() for run, kept in zip(enough, first, strict=True))
+        pairs = len(points) * (len(points) - 1) / 2
+        for sign in (1.0, -1.0):
+            apart = _nearest(points, sign) / math.sqrt(2.0) + math.sqrt(2.0) * slack
+            tests.append((f"{count} releases of two runs", pairs * float(below(apart**2, points.shape[1]))))
+    return bonferroni("runs alike", tests)
+
+
+def _nearest(points: npt.NDArray[np.float64], sign: float) -> float:
+    """The least distance between a point and another one, or another one's negative."""
+    distances, found = cKDTree(points).query(sign * points, k=2)
+    own = found == np.arange(len(points))[:, np.newaxis]
+    return float(np.where(own, np.inf, distances).min())
+
+
+def shape(noises: Noises) -> Family:
+    """Entries that are not Gaussian, and norms that are not χ."""
+    z, _ = noises.flat
+    norms = below((z**2).sum(axis=1), noises.features)
+    return bonferroni(
+        "shape", [("entries", _kolmogorov(ndtr(z.ravel()))), ("norms", _kolmogorov(norms))] if z.size else []
+    )
+
+
+def _kolmogorov(probabilities: Vector) -> float:
+    """The p-value of "these are uniform", a grain of their distribution function forgiven."""
+    ordered, n = np.sort(probabilities), len(probabilities)
+    steps = np.arange(n + 1) / n
+    distance = max(float(np.max(steps[1:] - ordered)), float(np.max(ordered - steps[:-1])))
+    return float(kstwo.sf(max(0.0, distance - _GRAIN), n))
+
+
+def _least(what: str, norms: Vector, slack: Vector, dof: int) -> list[tuple[str, float]]:
+    """The smallest of many norms; one test, corrected for all of them."""
+    if not norms.size:
+        return []
+    return [(what, float(len(norms) * below((norms + slack) ** 2, dof).min()))]
+
+
+def caught_factor(dof: int, level: float, power: float = 0.9) -> float:
+    """The largest factor on all noise that the sum of `dof` squares catches with this power, at this level.
+
+    The test fires if f²χ² <= q with P(χ² <= q) = level; f = √(q/Q), Q the quantile at `power`.
+    """
+    if dof == 0:
+        return 0.0
+    return math.sqrt(float(gammaincinv(dof / 2, level) / gammaincinv(dof / 2, power)))
