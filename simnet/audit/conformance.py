@@ -91,14 +91,21 @@ class Conformance:
 
 
 def conformance(
-    first: Sequence[Evidence], second: Sequence[Evidence], holder: int, *, flip_chance: float, skips: bool
+    first: Sequence[Evidence],
+    second: Sequence[Evidence],
+    holder: int,
+    *,
+    flip_chance: float = 0.0,
+    labels_only: bool = False,
+    skips: bool = False,
 ) -> Conformance:
     """Test the runs of both sides together: the auditor knows which is which.
 
     Args:
         first, second: the runs of either world.
         holder: the agent whose noise is in question.
-        flip_chance: how often a report should have the wrong label; 0 if it makes no difference to the promise.
+        flip_chance: how often a report should have the wrong label; 0 if there are none.
+        labels_only: whether the promise is about labels, so that f90 is about their flips.
         skips: whether rounds may be silent, so that traffic differs between runs.
     """
     every = [*first, *second]
@@ -122,7 +129,7 @@ def conformance(
     sentences = tuple(dict.fromkeys(f"{fault.check}: {fault.sentence}" for fault in faults))[:_SHOWN]
     level = ALPHA / _FAMILIES / 2  # half of the family `amount` is for all noise together
     f90 = families.caught_factor(int(np.count_nonzero(~np.isnan(noises.z))), level, POWER) or None
-    if flip_chance:
+    if labels_only:
         f90 = _caught_flips(sum(each.flipped is not None for each in every), flip_chance)
     return Conformance(tuple(found), Counter(fault.check for fault in faults), sentences, f90, min(len(first), len(second)))
 

@@ -8,6 +8,7 @@ which it steps, or what it puts into its messages is another. Nothing but `simne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -17,12 +18,13 @@ import numpy as np
 
 from simnet.errors import ScenarioError
 from simnet.methods import METHODS
+from simnet.methods.duals import HealingDuals
 from simnet.methods.peer import Known, Peer, Proposal, Solving, Work
 from simnet.privacy.budget import NoisePlan
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
-QUIET_ROUND = 2
+QUIET_ROUND = 3
 LAG = 3
 FORGOTTEN = 3
 """Every so many-th round is not charged."""
@@ -174,13 +176,16 @@ class Forgetful(_Liar):
 class CleanCompany(_Liar):
     """What goes with the model is the minimiser without noise, in place of a running sum."""
 
+    def __init__(self, honest: Peer) -> None:
+        super().__init__(honest)
+        if not isinstance(getattr(honest, "duals", None), HealingDuals):
+            raise ScenarioError(
+                "audit.lie = 'clean-company': only healing duals add something to a model; algorithm.duals = 'healing'"
+            )
+
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         company = self._honest.accompany(t, model, known)
-        if not company:
-            raise ScenarioError(
-                "audit.lie = 'clean-company': these messages carry nothing but models; healing duals add something"
-            )
-        return cast(Any, self._honest).minimise().theta, *company[1:]
+        return (cast(Any, self._honest).minimise().theta, *company[1:]) if company else ()
 
 
 class TrueGradient(_Liar):
@@ -209,6 +214,13 @@ def _one_scalar(honest: Peer, streams: Streams, neighbour: int) -> Peer:
     return _drawing(honest, OneScalar(_source(honest, "one-scalar")))
 
 
+def _no_domain(honest: Peer, streams: Streams, neighbour: int) -> Peer:
+    """Without limits on what neighbours send and on what a solve begins with."""
+    unguarded = cast(Any, honest)
+    unguarded.domain, unguarded.limits = math.inf, (math.inf,) * 3
+    return honest
+
+
 def _neighbours_noise(honest: Peer, streams: Streams, neighbour: int) -> Peer:
     _source(honest, "neighbours-noise")
     return _drawing(honest, streams.generator("noise", neighbour))
@@ -226,7 +238,7 @@ LIES: dict[str, Lie] = {
     "half-noise": Lie("noise for half the sensitivity", plan=_weakened("half-noise", 0.5)),
     "faint-noise": Lie("noise times 0.95", plan=_weakened("faint-noise", 0.95)),
     "quiet-round": Lie(
-        "the second round has no noise",
+        "the third round has no noise",
         peer=lambda honest, streams, neighbour: cast(Peer, QuietRound(honest, "quiet-round")),
     ),
     "one-scalar": Lie("one random number for all features", peer=_one_scalar),
@@ -239,6 +251,7 @@ LIES: dict[str, Lie] = {
         "every third release is not charged",
         peer=lambda honest, streams, neighbour: cast(Peer, Forgetful(honest)),
     ),
+    "no-domain": Lie("values of any size are accepted from neighbours", peer=_no_domain),
     "half-flips": Lie("(PDML) labels are flipped half as often", flips=0.5),
     "true-gradient": Lie(
         "(R-ADMM) even rounds step along the true gradient",

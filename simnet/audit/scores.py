@@ -75,7 +75,7 @@ def read(shadow: Peer, rounds: Sequence[Round], test: SvtPlan | None) -> Reading
     outcomes = None if test is None else AnswerLikelihood(test)
     for each in rounds:
         model = None if each.sent is None else each.sent[0]
-        if outcomes is not None and each.skipped not in ("exhausted", "budget", "crash"):
+        if outcomes is not None and each.skipped in (None, "test"):
             reading.answers.append(outcomes.note(each.t, _question(shadow, model), passed=model is not None))
         if model is not None:
             found = shadow.noise_of(each.t, model, each.known)

@@ -83,9 +83,14 @@ def run_trials(scenario: Scenario, plan: Audit, workers: int, progress: Progress
 def examined(trials: Trials, scenario: Scenario, plan: Audit) -> Conformance:
     """What the auditor makes of all runs."""
     method = scenario.algorithm
-    flips = method.flip_probability(scenario.privacy) if plan.evidence == "all" else 0.0
-    skips = method.has_test or plan.evidence == "tests"
-    return conformance(*trials.evidence, method.holder(plan.victim), flip_chance=flips, skips=skips)
+    flips = method.flip_probability(scenario.privacy)
+    return conformance(
+        *trials.evidence,
+        method.holder(plan.victim),
+        flip_chance=flips,
+        labels_only=flips > 0.0 and plan.evidence == "all",
+        skips=method.has_test,
+    )
 
 
 def _all(task: bytes, chunks: list[tuple[int, int]], workers: int) -> Iterator[_Chunk]:

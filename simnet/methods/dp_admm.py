@@ -405,7 +405,8 @@ class LeafPeer(Peer):
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         """What a leaf added to its gradient."""
         clean = self.objective.loss_gradient(self.point)
-        scale, possible = self.schedule.rounds[t - 1].scale, reachable(clean, released)
+        scale = self.schedule.rounds[t - 1].scale
+        possible = scale == 0.0 or reachable(clean, released, scale)
         return added(released - clean, "gaussian", scale, possible=possible)
 
     @property

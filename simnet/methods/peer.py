@@ -167,11 +167,20 @@ STEEPEST = 1.5
 """By how much the map of `standard_gamma` lengthens a difference at most: √(π/2) in one dimension, less in others."""
 
 
-def reachable(base: Vector, released: Vector) -> bool:
-    """Whether for every entry there is a float64 n with base + n = released, exactly as float64 adds."""
+def reachable(base: Vector, released: Vector, scale: float) -> bool:
+    """Whether for every entry there is a float64 x with base + scale x = released, exactly as float64 computes it.
+
+    Where the noise is so much finer than the release that thousands of its values round to the same, there is.
+    """
     near = released - base
-    tried = [near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf)]
-    return bool(np.all(np.logical_or.reduce([base + each == released for each in tried])))
+    step = np.spacing(np.abs(near))
+    found = 4.0 * step < np.spacing(np.abs(released))
+    for shift in (0.0, 1.0, -1.0, 2.0, -2.0):
+        noise = near + shift * step
+        about = noise / scale
+        drawn = [scale * x == noise for x in (about, np.nextafter(about, np.inf), np.nextafter(about, -np.inf))]
+        found |= (base + noise == released) & np.logical_or.reduce(drawn)
+    return bool(np.all(found))
 
 
 def log_density(noise: Vector, kind: str, scale: float) -> float:
