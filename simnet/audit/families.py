@@ -6,19 +6,22 @@ noise that is too small, or too much alike. They are exact: sums of squares are 
 
 `slack` is by how much the norm of a recovered vector may be wrong; where a single vector decides, it counts as longer
 by that much. In sums it plays no role.
+
+Where a test decides which rounds release something, a later release may depend on the noise of an earlier one, but never
+on its own. So two vectors are compared given the earlier: if z_t ~ N(0, I), then |z_t ∓ z_s|² is a noncentral χ².
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
-from scipy.special import gammainc, gammaincinv, ndtr
+from scipy.special import chndtr, gammainc, gammaincinv, ndtr
 from scipy.stats import kstwo
 
 from simnet.vectors import Vector
@@ -28,6 +31,8 @@ Cube = npt.NDArray[np.float64]
 
 _GRAIN = 0.004
 """By how much a grid, of up to σ/64, moves a distribution function."""
+_MANY = 1000
+"""Entries beyond which products say as much as distances."""
 _COMPARED = 1000
 """Runs that are compared with each other, at most."""
 
@@ -131,8 +136,7 @@ def _dependent(gram: npt.NDArray[np.float64], runs: int) -> Iterator[tuple[str, 
 
 def rounds_alike(noises: Noises) -> Family:
     """Rounds whose noise agrees, or is the other's negative."""
-    pairs = list(combinations(range(len(noises.rounds)), 2))
-    return _alike("rounds alike", noises, noises, pairs, lambda s, t: f"rounds {s} and {t}")
+    return bonferroni("rounds alike", *_alike(noises, noises, list(combinations(range(len(noises.rounds)), 2)), ""))
 
 
 def agents_alike(noises: Noises, others: dict[int, Noises]) -> Family:
@@ -140,51 +144,53 @@ def agents_alike(noises: Noises, others: dict[int, Noises]) -> Family:
     groups: list[_Tests] = []
     for agent, other in others.items():
         pairs = list(product(range(len(noises.rounds)), range(len(other.rounds))))
-        groups += _alike_groups(
-            noises, other, pairs, lambda s, t, agent=agent: f"round {s} and round {t} of agent {agent}"
-        )
+        groups += _alike(noises, other, pairs, f" of agent {agent}")
     return bonferroni("agents alike", *groups)
 
 
-def _alike(
-    name: str, one: Noises, other: Noises, pairs: list[tuple[int, int]], told: Callable[[int, int], str]
-) -> Family:
-    return bonferroni(name, *_alike_groups(one, other, pairs, told))
-
-
-def _alike_groups(
-    one: Noises, other: Noises, pairs: list[tuple[int, int]], told: Callable[..., str]
-) -> list[_Tests]:
-    """|z_s ∓ z_t|²/2 is χ²: its sum over the runs, and its least value in a single run."""
-    sums: list[tuple[str, float]] = []
-    singles: list[tuple[str, float]] = []
+def _alike(one: Noises, other: Noises, pairs: list[tuple[int, int]], whose: str) -> list[_Tests]:
+    """Each pair of rounds in all runs, and in the one run in which they are most alike."""
+    together: list[tuple[str, float]] = []
+    alone: list[tuple[str, float]] = []
     for s, t in pairs:
-        what = told(one.rounds[s], other.rounds[t])
+        what = f"round {one.rounds[s]} and round {other.rounds[t]}{whose}"
         both = ~np.isnan(one.z[:, s, 0] + other.z[:, t, 0])
         if not both.any():
             continue
-        slack = (one.slack[both, s] + other.slack[both, t]) / math.sqrt(2.0)
+        early, late = one.z[both, s], other.z[both, t]
+        if one.rounds[s] > other.rounds[t]:
+            early, late = late, early
+        slack = one.slack[both, s] + other.slack[both, t]
+        lengths = (early**2).sum(axis=1)
         for sign in (-1.0, 1.0):
-            apart = np.linalg.norm(one.z[both, s] + sign * other.z[both, t], axis=1) / math.sqrt(2.0)
-            sums.append((what, float(below((apart**2).sum(), len(apart) * one.features))))
-            singles += _least(f"{what} in one run", apart, slack, one.features)
-    return [sums, singles]
+            apart = np.linalg.norm(late + sign * early, axis=1)
+            together.append((what, _given_the_earlier(early, late, apart, sign)))
+            least = chndtr((apart + slack) ** 2, one.features, lengths).min()
+            alone.append((f"{what} in one run", float(len(apart) * least)))
+    return [together, alone]
+
+
+def _given_the_earlier(early: Cube, late: Cube, apart: Vector, sign: float) -> float:
+    """Of all runs together: by the distances, or where they are many by the products, which are Gaussian."""
+    lengths = float((early**2).sum())
+    if early.size <= _MANY:
+        return float(chndtr((apart**2).sum(), early.size, lengths))
+    return float(ndtr(sign * (early * late).sum() / math.sqrt(lengths)))
 
 
 def runs_alike(noises: Noises) -> Family:
-    """Runs that share their noise: the nearest pair of runs, by their first releases and by as many as there are."""
+    """Runs that share their noise: the nearest pair of runs, by their first releases, and by all where none is missing."""
     half = len(noises.z) // 2
     chosen = np.r_[0 : min(half, _COMPARED // 2), half : min(2 * half, half + _COMPARED // 2)]
     there = ~np.isnan(noises.z[chosen, :, 0])
-    releases = there.sum(axis=1)
     tests = []
-    for count in sorted({1, int(np.median(releases)), int(releases.max(initial=0))} - {0}):
-        enough = np.flatnonzero(releases >= count)
-        if len(enough) < 2:
+    for count in sorted({1, len(noises.rounds)} if there.all() else {1}):
+        some = np.flatnonzero(there.any(axis=1))
+        if len(some) < 2:
             continue
-        first = [np.flatnonzero(there[run])[:count] for run in enough]
-        points = np.array([noises.z[chosen[run], kept].ravel() for run, kept in zip(enough, first, strict=True)])
-        slack = max(noises.slack[chosen[run], kept].sum() for run, kept in zip(enough, first, strict=True))
+        first = [(chosen[run], np.flatnonzero(there[run])[:count]) for run in some]
+        points = np.array([noises.z[run, kept].ravel() for run, kept in first])
+        slack = max(noises.slack[run, kept].sum() for run, kept in first)
         pairs = len(points) * (len(points) - 1) / 2
         for sign in (1.0, -1.0):
             apart = _nearest(points, sign) / math.sqrt(2.0) + math.sqrt(2.0) * slack

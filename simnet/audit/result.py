@@ -197,7 +197,7 @@ def _reason(result: AuditResult, kept: str) -> str:
         case "nothing is promised":
             return "no finite ε is promised"
         case "broken (mechanism)":
-            return seen.sentences[0] if seen.sentences else f"the noise is not what was promised: {_findings(seen)}"
+            return seen.sentences[0] if seen.sentences else "what is drawn is not what was promised"
         case "broken (ε)":
             return f"lower bound above the claim of {promised:.4g} ({kept}), or above its curve"
         case "holds":

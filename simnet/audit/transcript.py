@@ -5,6 +5,9 @@ frames an `Eavesdropper` uses those events that a listener could have written do
 which none, and what the ledger was charged. From these it retraces the duals with shadow agents, which do what the
 method prescribes and never see a noise draw. What an agent computed on its data it does not look at.
 
+An agent that loses its state in a crash begins again with what its neighbours tell it. The shadows cannot follow it
+there, so nothing is checked then (`retraceable`).
+
 Whatever a message carries beside a model must follow from what was released before (`Peer.accompany`, `Peer.letters`),
 and so must a recycled model: the shadows compute it anew, and every difference in a bit is a `Fault`.
 """
@@ -29,6 +32,7 @@ from simnet.privacy.mechanisms import HUB
 from simnet.record import events
 from simnet.record.bus import Bus, Carries, Subscriber
 from simnet.record.lines import unpack
+from simnet.scenario import Scenario
 from simnet.vectors import Parts, Vector
 
 
@@ -106,7 +110,7 @@ class Eavesdropper:
         self._paid: dict[tuple[int, int], list[Charge]] = {}
         self._gathered: tuple[int, tuple[Known, ...]] = (0, ())
         self._last: tuple[bytes, Parts] = (b"", ())
-        self._traffic = hashlib.sha256()
+        self._traffic: list[tuple[float, int, int, int, int, int]] = []
         self._timed = not (world.scenario.compute.per_gradient or world.scenario.compute.per_row_gradient)
         self.runs: dict[int, list[Round]] = {agent: [] for agent in shadows}
         """The rounds of every agent."""
@@ -127,7 +131,8 @@ class Eavesdropper:
     @property
     def traffic(self) -> str:
         """A digest of who sent how many bytes to whom, and when (unless work takes time by its gradients)."""
-        return self._traffic.hexdigest()
+        frames = self._traffic if self._timed else sorted(each[1:] for each in self._traffic)
+        return hashlib.sha256(repr(frames).encode()).hexdigest()
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
         match event:
@@ -148,8 +153,7 @@ class Eavesdropper:
 
     def sent(self, now: float, frame: Frame, peer: int) -> None:
         """A frame leaves for one of its receivers."""
-        when = f"{now:.9f}" if self._timed else ""
-        self._traffic.update(f"{when} {frame.sender}>{peer} {frame.kind} {frame.round} {frame.size};".encode())
+        self._traffic.append((round(now, 9), frame.sender, peer, int(frame.kind), frame.round, frame.size))
         agent, t = frame.sender, frame.round
         if frame.kind in (Kind.NOTICE, Kind.ACK, Kind.REQUEST) and frame.payload and agent in self._checked:
             self._fault("payload", agent, t, f"a {frame.kind.label} carries {len(frame.payload)} bytes")
@@ -250,6 +254,16 @@ class Eavesdropper:
         sent = self._sent[agent]
         self._shadows[agent].absorb(t, sent, known)
         self.runs[agent].append(Round(t, sent, self._skipped[agent], known))
+
+
+def retraceable(scenario: Scenario) -> bool:
+    """Whether shadows can follow every agent to the end."""
+    return not any(fault.loses_state for fault in scenario.fault)
+
+
+def shows_noise(scenario: Scenario) -> bool:
+    """Whether noise can be recovered from what is sent: a coarse codec hides it, at no price and to no avail."""
+    return scenario.network.codec in ("float64", "float32") and retraceable(scenario)
 
 
 def _bits(vector: Vector, exactness: np.dtype[Any]) -> bytes:

@@ -15,12 +15,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simnet.agent.pacing import ALIGNED
+from simnet.audit.answers import Answer
 from simnet.audit.bounds import Table
 from simnet.audit.conformance import Conformance, Evidence, conformance, standard_noise
 from simnet.audit.pair import Pair, pair
 from simnet.audit.scores import Reading, read, report_score, score, score_tests
 from simnet.audit.section import Audit
-from simnet.audit.transcript import Eavesdropper, Fault, Round, Tap
+from simnet.audit.transcript import Eavesdropper, Fault, Round, Tap, retraceable, shows_noise
 from simnet.diagnostics import tell
 from simnet.methods.peer import Peer
 from simnet.privacy.ledger import Charge
@@ -30,6 +31,7 @@ from simnet.record.laws import Laws
 from simnet.scenario import Scenario
 from simnet.simulate import play
 from simnet.streams import Streams
+from simnet.vectors import Vector
 
 Progress = Callable[[int, int], None]
 
@@ -164,10 +166,14 @@ def _evidence(worlds: Pair, side: int, seed: int, heard: Overheard, own: Reading
     shadows = worlds.shadows(side, path, seed)
     if worlds.plan.links:
         own = read(shadows[holder], heard.everything[holder], test)
-    noises = {holder: standard_noise(own)}
-    for agent in worlds.witnesses:
-        noises[agent] = standard_noise(read(shadows[agent], heard.everything[agent], None))
-    answers = () if test is None or test.shared_noise else tuple(own.answers)
+    noises: dict[int, dict[int, tuple[Vector, float]]] = {}
+    answers: tuple[Answer, ...] = ()
+    if shows_noise(worlds.worlds[0].scenario):
+        noises = {holder: standard_noise(own)}
+        for agent in worlds.witnesses:
+            noises[agent] = standard_noise(read(shadows[agent], heard.everything[agent], None))
+    if test is not None and not test.shared_noise and retraceable(worlds.worlds[0].scenario):
+        answers = tuple(own.answers)
     flipped = truth is worlds.paths[side][-1] if len(worlds.paths[side]) > 1 else None
     return Evidence(noises, heard.faults, heard.traffic, answers, flipped)
 
@@ -213,7 +219,8 @@ def listen(worlds: Pair, side: int, seed: int) -> Overheard:
     subscribers: list[Subscriber] = [laws, enough] if plan.evidence == "tests" else [laws]
     with suppress(_Stop):
         play(built, Tap(ears, *subscribers), worlds.peers(side, seed))
-    faults = (*auditor.faults, *(Fault("laws", sentence) for sentence in laws.finish()))
+    found = auditor.faults if retraceable(built.scenario) else []
+    faults = (*found, *(Fault("laws", sentence) for sentence in laws.finish()))
     return Overheard(ears[-1].rounds, auditor.runs, auditor.charges, faults, auditor.traffic)
 
 
