@@ -131,7 +131,9 @@ def conformance(
     f90 = families.caught_factor(int(np.count_nonzero(~np.isnan(noises.z))), level, POWER) or None
     if labels_only:
         f90 = _caught_flips(sum(each.flipped is not None for each in every), flip_chance)
-    return Conformance(tuple(found), Counter(fault.check for fault in faults), sentences, f90, min(len(first), len(second)))
+    return Conformance(
+        tuple(found), Counter(fault.check for fault in faults), sentences, f90, min(len(first), len(second))
+    )
 
 
 def gathered(every: Sequence[Evidence], agent: int) -> Noises:

@@ -7,8 +7,8 @@ noise that is too small, or too much alike. They are exact: sums of squares are 
 `slack` is by how much the norm of a recovered vector may be wrong; where a single vector decides, it counts as longer
 by that much. In sums it plays no role.
 
-Where a test decides which rounds release something, a later release may depend on the noise of an earlier one, but never
-on its own. So two vectors are compared given the earlier: if z_t ~ N(0, I), then |z_t ∓ z_s|² is a noncentral χ².
+Where a test decides which rounds release something, a later release may depend on the noise of an earlier one, but
+never on its own. So two vectors are compared given the earlier: if z_t ~ N(0, I), then |z_t ∓ z_s|² is a noncentral χ².
 """
 
 from __future__ import annotations
@@ -101,7 +101,11 @@ def amount(noises: Noises) -> Family:
         [
             *((name, float(below(sums[k].sum(), there[k].sum()))) for k, name in enumerate(names)),
             *((f"feature {j}", float(below(sums[:, j].sum(), there[:, j].sum()))) for j in features),
-            *((f"{name}, feature {j}", float(below(sums[k, j], there[k, j]))) for k, name in enumerate(names) for j in features),
+            *(
+                (f"{name}, feature {j}", float(below(sums[k, j], there[k, j])))
+                for k, name in enumerate(names)
+                for j in features
+            ),
         ],
     )
 
@@ -179,7 +183,7 @@ def _given_the_earlier(early: Cube, late: Cube, apart: Vector, sign: float) -> f
 
 
 def runs_alike(noises: Noises) -> Family:
-    """Runs that share their noise: the nearest pair of runs, by their first releases, and by all where none is missing."""
+    """Runs that share their noise: the nearest pair of runs, by first releases, and by all where none is missing."""
     half = len(noises.z) // 2
     chosen = np.r_[0 : min(half, _COMPARED // 2), half : min(2 * half, half + _COMPARED // 2)]
     there = ~np.isnan(noises.z[chosen, :, 0])

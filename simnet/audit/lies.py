@@ -61,9 +61,7 @@ def _weak_test(word: str, factor: float) -> Callable[[NoisePlan | None], NoisePl
         test = None if honest is None else honest.test
         if test is None:
             raise ScenarioError(f"audit.lie = '{word}': only {who('has_test')} has a test")
-        weak = replace(
-            test, threshold_scale=factor * test.threshold_scale, query_scale=factor * test.query_scale
-        )
+        weak = replace(test, threshold_scale=factor * test.threshold_scale, query_scale=factor * test.query_scale)
         return cast(NoisePlan, replace(cast(Any, honest), test=weak))
 
     return plan

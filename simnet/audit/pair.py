@@ -155,7 +155,11 @@ class Pair:
         """Where the adversary drives the victim, round by round."""
         away = np.zeros(self.worlds[0].learning.features)
         away[1] = -self.plan.drive
-        places = {"adversarial": [away], "alternating": [away, -away], "absorber": [np.full_like(away, self.plan.drive)]}
+        places = {
+            "adversarial": [away],
+            "alternating": [away, -away],
+            "absorber": [np.full_like(away, self.plan.drive)],
+        }
         return places[self.plan.canary]
 
 

@@ -21,7 +21,6 @@ from simnet.record.folder import slug
 from simnet.record.formats import csv_text, json_text
 from simnet.scenario import Scenario
 
-
 HOLDS, INCONCLUSIVE, NOTHING = "holds", "inconclusive", "nothing is promised"
 BROKEN_MECHANISM, BROKEN_EPSILON = "broken (mechanism)", "broken (ε)"
 INCONCLUSIVE_EXIT = 3
@@ -212,7 +211,8 @@ def _reason(result: AuditResult, kept: str) -> str:
 def _findings(seen: Conformance) -> str:
     if seen.faults:
         return ", ".join(f"{check} ({count:,} times)" for check, count in seen.faults.items())
-    found = [f"{each.name}: {each.worst}, p = {each.p_value:.1g}" for each in seen.families if each.name in seen.broken_by]
+    broken = [each for each in seen.families if each.name in seen.broken_by]
+    found = [f"{each.name}: {each.worst}, p = {each.p_value:.1g}" for each in broken]
     return "; ".join(found[:2]) or "payloads, ledger, traffic and noise are as they should be"
 
 

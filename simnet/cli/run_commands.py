@@ -86,9 +86,9 @@ def audit(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Try to break a scenario's promise: what an eavesdropper learns of one row, and whether the noise is what it should be.
+    """Try to break a scenario's promise: is the noise as it should be, and what does an eavesdropper learn of one row?
 
-    Exit code 0 if it holds, 1 if it is broken, 3 if the runs were too few to say.
+    Exit code 0 if the promise holds, 1 if it is broken, 3 if the audit saw too little to say.
     """
     import os
 
