@@ -148,7 +148,9 @@ def test_liars_whose_lie_is_small_take_more_runs(name, runs):
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in sorted(SHIPPED.glob("honest*.toml")) if path.stem != "honest-absorber"], ids=lambda p: p.stem
+    "path",
+    [path for path in sorted(SHIPPED.glob("honest*.toml")) if path.stem != "honest-absorber"],
+    ids=lambda p: p.stem,
 )
 def test_shipped_honest_scenarios_pass_twenty_runs_per_side(path):
     found = audit(*load_audit(path, {"audit.runs": 20}))
