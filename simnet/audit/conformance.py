@@ -145,7 +145,8 @@ def gathered(every: Sequence[Evidence], agent: int) -> Noises:
     for number, run in enumerate(runs):
         for place, t in enumerate(rounds):
             if t in run:
-                cube[number, place], slack[number, place] = run[t]
+                # What is not finite is no noise.
+                cube[number, place], slack[number, place] = np.nan_to_num(run[t][0]), run[t][1]
     return Noises(cube, slack, tuple(rounds))
 
 

@@ -31,6 +31,8 @@ Cube = npt.NDArray[np.float64]
 
 _GRAIN = 0.004
 """By how much a grid, of up to σ/64, moves a distribution function."""
+_FARTHEST = 100.0
+"""Entries beyond this are as surprising as this."""
 _MANY = 1000
 """Entries beyond which products say as much as distances."""
 _COMPARED = 1000
@@ -72,7 +74,8 @@ def bonferroni(name: str, *groups: _Tests) -> Family:
     """The family's p-value: each group of tests has an equal share of the error, each test an equal share of that."""
     every = [list(group) for group in groups]
     every = [group for group in every if group]
-    found = [(len(every) * len(group) * p, what) for group in every for what, p in group]
+    # A p-value that cannot be computed accuses nobody.
+    found = [(len(every) * len(group) * p, what) for group in every for what, p in group if not math.isnan(p)]
     p, worst = min(found, default=(1.0, "nothing to test"))
     return Family(name, min(1.0, p), worst)
 
@@ -161,7 +164,7 @@ def _alike(one: Noises, other: Noises, pairs: list[tuple[int, int]], whose: str)
         both = ~np.isnan(one.z[:, s, 0] + other.z[:, t, 0])
         if not both.any():
             continue
-        early, late = one.z[both, s], other.z[both, t]
+        early, late = (np.clip(z, -_FARTHEST, _FARTHEST) for z in (one.z[both, s], other.z[both, t]))
         if one.rounds[s] > other.rounds[t]:
             early, late = late, early
         slack = one.slack[both, s] + other.slack[both, t]

@@ -47,10 +47,10 @@ class Audit(Section):
     )
     confidence: Share = Field(0.95, description="of the lower bound on ε")
     drive: NonNegative = Field(
-        20.0, description="how far a hostile neighbour drives the victim's model; `absorber` needs about 1e15"
+        20.0, description="how far a hostile neighbour drives the victim's model; `absorber` needs about 4e14"
     )
     lie: Annotated[str, WordOf(LIES)] | None = Field(
-        None, description="how the victim is made to break its promise: one of the lies below"
+        None, description="how the victim is made to break its promise: one of the lies that docs/audit.md lists"
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import quad
 
 from simnet import run
-from simnet.audit.pair import pair
 from simnet.audit.answers import AnswerLikelihood as Outcomes
+from simnet.audit.pair import pair
 from simnet.audit.scores import closest_pair, flattest, report_score, smallest
 from simnet.audit.trials import listen
 from simnet.privacy.noise import gaussian

@@ -79,7 +79,7 @@ def test_something_that_nobody_asked_for_is_a_fault(monkeypatch):
 
 def test_a_letter_that_does_not_follow_from_the_release_is_a_fault(monkeypatch):
     def other(peer, honest):
-        return lambda model, neighbours: {each: (model + 1e-12,) for each in neighbours}
+        return lambda model, neighbours: dict.fromkeys(neighbours, (model + 1e-12,))
 
     assert faults_of(monkeypatch, "letters", other, algorithm__duals="edge") == {"payload"}
 
