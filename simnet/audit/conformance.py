@@ -4,7 +4,7 @@ It knows which of the two worlds is true, so there is nothing to distinguish: it
 ledger, laws of the log, traffic), which must be right to the bit, and at the noise, which must be independent standard
 Gaussian vectors once it is recovered (`families`), with answers of tests and flips of labels beside it.
 
-The error is shared: an honest scenario is called broken with a probability of at most `ALPHA`. A `Fault` needs no
+The error is shared: an honest scenario is called broken with a probability of at most `ALPHA`. A `Breach` needs no
 chance to be one.
 """
 
@@ -22,7 +22,7 @@ from simnet.audit import families
 from simnet.audit.answers import Answer, answer_groups, martingale_test
 from simnet.audit.families import Family, Noises, bonferroni
 from simnet.audit.scores import Reading
-from simnet.audit.transcript import Fault
+from simnet.audit.transcript import Breach
 from simnet.vectors import Vector
 
 ALPHA = 1e-3
@@ -39,10 +39,10 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one run tells the auditor: recovered noise by agent and round, faults, traffic, answers, a flipped label."""
+    """What one run tells the auditor: recovered noise by agent and round, breaches, traffic, answers, a flipped label."""
 
     noises: dict[int, dict[int, tuple[Vector, float]]]
-    faults: tuple[Fault, ...]
+    breaches: tuple[Breach, ...]
     traffic: str | None
     answers: tuple[Answer, ...] = ()
     flipped: bool | None = None
@@ -55,10 +55,10 @@ def standard_noise(reading: Reading) -> dict[int, tuple[Vector, float]]:
 
 @dataclass(frozen=True)
 class Conformance:
-    """What was found: a p-value per family, faults (how often each kind, and the first sentences), and f90."""
+    """What was found: a p-value per family, breaches (how often each kind, and the first sentences), and f90."""
 
     families: tuple[Family, ...]
-    faults: Counter[str] = field(default_factory=Counter)
+    breaches: Counter[str] = field(default_factory=Counter)
     sentences: tuple[str, ...] = ()
     f90: float | None = None
     runs: int = 0
@@ -71,7 +71,7 @@ class Conformance:
     @property
     def broken_by(self) -> tuple[str, ...]:
         """The checks and families that found something."""
-        return (*self.faults, *(each.name for each in self.families if each.p_value <= self.level))
+        return (*self.breaches, *(each.name for each in self.families if each.p_value <= self.level))
 
     @property
     def conclusive(self) -> bool:
@@ -85,7 +85,7 @@ class Conformance:
             "alpha": ALPHA,
             "level": self.level,
             "families": {each.name: {"p_value": each.p_value, "worst": each.worst} for each in self.families},
-            "faults": dict(self.faults),
+            "breaches": dict(self.breaches),
             "sentences": list(self.sentences),
         }
 
@@ -122,17 +122,17 @@ def conformance(
         _answers([answer for each in every for answer in each.answers]),
         _flips(every, flip_chance),
     ]
-    faults = [fault for each in every for fault in each.faults]
+    breaches = [breach for each in every for breach in each.breaches]
     patterns = {each.traffic for each in every if each.traffic is not None}
     if not skips and len(patterns) > 1:
-        faults.append(Fault("traffic", f"{len(patterns)} patterns of traffic in {len(every)} runs without skips"))
-    sentences = tuple(dict.fromkeys(f"{fault.check}: {fault.sentence}" for fault in faults))[:_SHOWN]
+        breaches.append(Breach("traffic", f"{len(patterns)} patterns of traffic in {len(every)} runs without skips"))
+    sentences = tuple(dict.fromkeys(f"{breach.check}: {breach.sentence}" for breach in breaches))[:_SHOWN]
     level = ALPHA / _FAMILIES / 2  # half of the family `amount` is for all noise together
     f90 = families.caught_factor(int(np.count_nonzero(~np.isnan(noises.z))), level, POWER) or None
     if labels_only:
         f90 = _caught_flips(sum(each.flipped is not None for each in every), flip_chance)
     return Conformance(
-        tuple(found), Counter(fault.check for fault in faults), sentences, f90, min(len(first), len(second))
+        tuple(found), Counter(breach.check for breach in breaches), sentences, f90, min(len(first), len(second))
     )
 
 

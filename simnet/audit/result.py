@@ -209,8 +209,8 @@ def _reason(result: AuditResult, kept: str) -> str:
 
 
 def _findings(seen: Conformance) -> str:
-    if seen.faults:
-        return ", ".join(f"{check} ({count:,} times)" for check, count in seen.faults.items())
+    if seen.breaches:
+        return ", ".join(f"{check} ({count:,} times)" for check, count in seen.breaches.items())
     broken = [each for each in seen.families if each.name in seen.broken_by]
     found = [f"{each.name}: {each.worst}, p = {each.p_value:.1g}" for each in broken]
     return "; ".join(found[:2]) or "payloads, ledger, traffic and noise are as they should be"

@@ -9,7 +9,7 @@ An agent that loses its state in a crash begins again with what its neighbours t
 there, so nothing is checked then (`retraceable`).
 
 Whatever a message carries beside a model must follow from what was released before (`Peer.accompany`, `Peer.letters`),
-and so must a recycled model: the shadows compute it anew, and every difference in a bit is a `Fault`.
+and so must a recycled model: the shadows compute it anew, and every difference in a bit is a `Breach`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Fault:
+class Breach:
     """Something that no honest agent does, whatever it draws: the kind of check that found it, and a sentence."""
 
     check: str
@@ -116,7 +116,7 @@ class Eavesdropper:
         """The rounds of every agent."""
         self.charges: list[Charge] = []
         """What the victim's ledger was charged."""
-        self.faults: list[Fault] = []
+        self.breaches: list[Breach] = []
 
     @property
     def rounds(self) -> list[Round]:
@@ -156,17 +156,17 @@ class Eavesdropper:
         self._traffic.append((round(now, 9), frame.sender, peer, int(frame.kind), frame.round, frame.size))
         agent, t = frame.sender, frame.round
         if frame.kind in (Kind.NOTICE, Kind.ACK, Kind.REQUEST) and frame.payload and agent in self._checked:
-            self._fault("payload", agent, t, f"a {frame.kind.label} carries {len(frame.payload)} bytes")
+            self._breach("payload", agent, t, f"a {frame.kind.label} carries {len(frame.payload)} bytes")
         if frame.kind is not Kind.VALUE or agent not in self._shadows:
             return
         try:
             parts = self._decoded(frame.payload)
         except FrameError as error:
-            self._fault("payload", agent, t, f"what it sends cannot be decoded: {error}")
+            self._breach("payload", agent, t, f"what it sends cannot be decoded: {error}")
             return
         due = self._due.get((agent, t))
         if due is None:
-            self._fault("payload", agent, t, "a value is sent that was never released")
+            self._breach("payload", agent, t, "a value is sent that was never released")
         elif isinstance(due, dict):
             self._compare(agent, t, parts, due[peer], self._exactness[0])
         elif frame.payload is not self._seen.get(agent):
@@ -211,10 +211,10 @@ class Eavesdropper:
         owed, paid = shadow.price(t), [c for c in self._paid.get((agent, t), ()) if c.kind == "release"]
         if owed is not None and [c.use for c in paid] != [c.use for c in owed]:
             told = ", ".join(charge.mechanism for charge in paid) or "nothing"
-            self._fault("ledger", agent, t, f"a release is paid with {told}, and not with what it costs")
+            self._breach("ledger", agent, t, f"a release is paid with {told}, and not with what it costs")
         recycled = shadow.recycled(t)
         if recycled is not None and self._exactness[1].itemsize == 8 and recycled.tobytes() != model.tobytes():
-            self._fault("payload", agent, t, "a recycled model is not what earlier releases make it")
+            self._breach("payload", agent, t, "a recycled model is not what earlier releases make it")
 
     def _compare(
         self,
@@ -234,11 +234,11 @@ class Eavesdropper:
             for a, b, here in zip(found, due, told, strict=True)
         )
         if not same:
-            self._fault("payload", agent, t, "a message carries something that does not follow from earlier releases")
+            self._breach("payload", agent, t, "a message carries something that does not follow from earlier releases")
 
-    def _fault(self, check: str, agent: int, t: int, sentence: str) -> None:
+    def _breach(self, check: str, agent: int, t: int, sentence: str) -> None:
         if agent in self._checked:
-            self.faults.append(Fault(check, f"agent {agent} in round {t}: {sentence}"))
+            self.breaches.append(Breach(check, f"agent {agent} in round {t}: {sentence}"))
 
     def _gathering(self, agent: int, t: int) -> None:
         """A hub that waits for its leaves reads their gradients before it acts, everybody else only after it."""

@@ -21,7 +21,7 @@ from simnet.audit.conformance import Conformance, Evidence, conformance, standar
 from simnet.audit.pair import Pair, pair
 from simnet.audit.scores import Reading, read, report_score, score, score_tests
 from simnet.audit.section import Audit
-from simnet.audit.transcript import Eavesdropper, Fault, Round, Tap, retraceable, shows_noise
+from simnet.audit.transcript import Eavesdropper, Breach, Round, Tap, retraceable, shows_noise
 from simnet.diagnostics import tell
 from simnet.methods.peer import Peer
 from simnet.privacy.ledger import Charge
@@ -141,7 +141,7 @@ def run_once(worlds: Pair, side: int, seed: int) -> OneRun:
     test = None if noise is None else noise.test
     if plan.evidence == "tests" and test is not None:
         scores = score_tests([_shadow(worlds, each, seed) for each in (0, 1)], heard.rounds, test)
-        return OneRun(scores, Evidence({}, heard.faults, None))
+        return OneRun(scores, Evidence({}, heard.breaches, None))
     truth = worlds.path(side, seed)
     readings = [
         [
@@ -175,7 +175,7 @@ def _evidence(worlds: Pair, side: int, seed: int, heard: Overheard, own: Reading
     if test is not None and not test.shared_noise and retraceable(worlds.worlds[0].scenario):
         answers = tuple(own.answers)
     flipped = truth is worlds.paths[side][-1] if len(worlds.paths[side]) > 1 else None
-    return Evidence(noises, heard.faults, heard.traffic, answers, flipped)
+    return Evidence(noises, heard.breaches, heard.traffic, answers, flipped)
 
 
 def _shadow(worlds: Pair, hypothesis: int, seed: int, path: int = 0) -> Peer:
@@ -184,12 +184,12 @@ def _shadow(worlds: Pair, hypothesis: int, seed: int, path: int = 0) -> Peer:
 
 @dataclass(frozen=True)
 class Overheard:
-    """A run as it was heard: the victim's rounds on the overheard links, everybody's on all of them, and faults."""
+    """A run as it was heard: the victim's rounds on the overheard links, everybody's on all of them, and breaches."""
 
     rounds: list[Round]
     everything: dict[int, list[Round]]
     charges: list[Charge]
-    faults: tuple[Fault, ...]
+    breaches: tuple[Breach, ...]
     traffic: str
 
     @property
@@ -219,9 +219,9 @@ def listen(worlds: Pair, side: int, seed: int) -> Overheard:
     subscribers: list[Subscriber] = [laws, enough] if plan.evidence == "tests" else [laws]
     with suppress(_Stop):
         play(built, Tap(ears, *subscribers), worlds.peers(side, seed))
-    found = auditor.faults if retraceable(built.scenario) else []
-    faults = (*found, *(Fault("laws", sentence) for sentence in laws.finish()))
-    return Overheard(ears[-1].rounds, auditor.runs, auditor.charges, faults, auditor.traffic)
+    found = auditor.breaches if retraceable(built.scenario) else []
+    breaches = (*found, *(Breach("laws", sentence) for sentence in laws.finish()))
+    return Overheard(ears[-1].rounds, auditor.runs, auditor.charges, breaches, auditor.traffic)
 
 
 class _Stop(Exception):

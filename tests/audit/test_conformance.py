@@ -1,4 +1,4 @@
-"""What the auditor makes of many runs: families, faults, f90, and whether silence means something."""
+"""What the auditor makes of many runs: families, breaches, f90, and whether silence means something."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from simnet.audit.conformance import ALPHA, Evidence, conformance
-from simnet.audit.transcript import Fault
+from simnet.audit.transcript import Breach
 
 
 def runs(rng, count, features=2, rounds=3, factor=1.0, **more):
@@ -55,14 +55,14 @@ def test_noise_times_f90_is_caught_nine_times_of_ten_and_noise_as_it_should_be_n
 def test_a_fault_in_one_run_is_enough():
     rng = np.random.default_rng(4)
     first = runs(rng, 20)
-    first[3] = Evidence(first[3].noises, (Fault("payload", "agent 0 in round 1: something"),) * 2, "same")
+    first[3] = Evidence(first[3].noises, (Breach("payload", "agent 0 in round 1: something"),) * 2, "same")
     found = conformance(first, runs(rng, 20), 0)
     assert found.broken_by == ("payload",)
-    assert found.faults["payload"] == 2
+    assert found.breaches["payload"] == 2
     assert found.sentences == ("payload: agent 0 in round 1: something",)
 
 
-def test_traffic_that_differs_is_a_fault_only_where_no_round_may_be_skipped():
+def test_traffic_that_differs_is_a_breach_only_where_no_round_may_be_skipped():
     rng = np.random.default_rng(5)
     first = [Evidence(each.noises, (), "other") for each in runs(rng, 20)]
     assert conformance(first, runs(rng, 20), 0).broken_by == ("traffic",)

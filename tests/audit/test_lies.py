@@ -151,8 +151,8 @@ def test_a_forgetful_ledger_leaves_every_third_release_unpaid():
     honest = listen(pair(scenario, plan.model_copy(update={"lie": None})), 0, 9)
     heard = listen(pair(scenario, plan), 0, 9)
     assert (len(honest.charges), len(heard.charges)) == (6, 4)
-    assert {fault.check for fault in heard.faults} == {"ledger", "laws"}
-    assert honest.faults == ()
+    assert {breach.check for breach in heard.breaches} == {"ledger", "laws"}
+    assert honest.breaches == ()
 
 
 def test_a_liar_can_crash_and_begin_again_as_the_honest_peer_inside_it_can():

@@ -25,7 +25,7 @@ RELIABLE = {"pacing": "barrier", "transport": "reliable", "link": {"latency": 0.
 def test_honest_agents_are_without_fault_on_any_network_with_any_codec(duals, codec, network):
     changes = {"algorithm__duals": duals, "network": network | {"codec": codec}, "rounds": 6}
     heard = listen(pair(*audited_world(**changes)), 0, 3)
-    assert heard.faults == ()
+    assert heard.breaches == ()
     assert {agent: len(rounds) for agent, rounds in heard.everything.items()} == {0: 6, 1: 6, 2: 6}
 
 
@@ -41,10 +41,10 @@ def test_honest_agents_are_without_fault_on_any_network_with_any_codec(duals, co
     ],
 )
 def test_honest_agents_of_other_methods_are_without_fault_too(method, changes):
-    assert listen(pair(*audited_world(method, rounds=6, **changes)), 0, 3).faults == ()
+    assert listen(pair(*audited_world(method, rounds=6, **changes)), 0, 3).breaches == ()
 
 
-def faults_of(monkeypatch, method_of_peer, lie, **changes):
+def breaches_of(monkeypatch, method_of_peer, lie, **changes):
     """What the auditor says if agents do something else in one of their methods."""
     worlds = pair(*audited_world(**changes))
     honest = getattr(AdmmPeer, method_of_peer)
@@ -56,10 +56,10 @@ def faults_of(monkeypatch, method_of_peer, lie, **changes):
 
     made = worlds.peers
     object.__setattr__(worlds, "peers", lambda side, seed: crooked(made(side, seed)))
-    return {fault.check for fault in listen(worlds, 0, 3).faults}
+    return {breach.check for breach in listen(worlds, 0, 3).breaches}
 
 
-def test_one_bit_in_a_running_sum_is_a_fault(monkeypatch):
+def test_one_bit_in_a_running_sum_is_a_breach(monkeypatch):
     def off_by_a_bit(peer, honest):
         def accompany(t, model, known):
             first, *rest = honest(peer, t, model, known)
@@ -67,24 +67,24 @@ def test_one_bit_in_a_running_sum_is_a_fault(monkeypatch):
 
         return accompany
 
-    assert faults_of(monkeypatch, "accompany", off_by_a_bit, algorithm__duals="healing") == {"payload"}
+    assert breaches_of(monkeypatch, "accompany", off_by_a_bit, algorithm__duals="healing") == {"payload"}
 
 
-def test_something_that_nobody_asked_for_is_a_fault(monkeypatch):
+def test_something_that_nobody_asked_for_is_a_breach(monkeypatch):
     def smuggled(peer, honest):
         return lambda t, model, known: (np.array([1.0, 2.0, 3.0]),)
 
-    assert faults_of(monkeypatch, "accompany", smuggled) == {"payload"}
+    assert breaches_of(monkeypatch, "accompany", smuggled) == {"payload"}
 
 
-def test_a_letter_that_does_not_follow_from_the_release_is_a_fault(monkeypatch):
+def test_a_letter_that_does_not_follow_from_the_release_is_a_breach(monkeypatch):
     def other(peer, honest):
         return lambda model, neighbours: dict.fromkeys(neighbours, (model + 1e-12,))
 
-    assert faults_of(monkeypatch, "letters", other, algorithm__duals="edge") == {"payload"}
+    assert breaches_of(monkeypatch, "letters", other, algorithm__duals="edge") == {"payload"}
 
 
-def test_a_charge_for_less_than_a_release_costs_is_a_fault():
+def test_a_charge_for_less_than_a_release_costs_is_a_breach():
     worlds = pair(*audited_world())
     made = worlds.peers
 
@@ -96,7 +96,7 @@ def test_a_charge_for_less_than_a_release_costs_is_a_fault():
         return peers
 
     object.__setattr__(worlds, "peers", cheap)
-    assert {fault.check for fault in listen(worlds, 0, 3).faults} == {"ledger"}
+    assert {breach.check for breach in listen(worlds, 0, 3).breaches} == {"ledger"}
     assert BARE not in listen(worlds, 0, 3).charges
 
 

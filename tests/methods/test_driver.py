@@ -50,4 +50,4 @@ def test_an_alternating_neighbour_drives_its_victim_to_and_fro():
 
 def test_what_a_neighbour_drives_is_charged_to_nobody():
     heard = listen(pair(*audited_world("pp-admm", audit={"canary": "adversarial"})), 0, 5)
-    assert heard.faults == ()
+    assert heard.breaches == ()
