@@ -39,7 +39,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one run tells the auditor: recovered noise by agent and round, breaches, traffic, answers, a flipped label."""
+    """What one run tells the auditor: noise by agent and round, breaches, traffic, answers, whether a label flipped."""
 
     noises: dict[int, dict[int, tuple[Vector, float]]]
     breaches: tuple[Breach, ...]

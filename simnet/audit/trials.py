@@ -21,7 +21,7 @@ from simnet.audit.conformance import Conformance, Evidence, conformance, standar
 from simnet.audit.pair import Pair, pair
 from simnet.audit.scores import Reading, read, report_score, score, score_tests
 from simnet.audit.section import Audit
-from simnet.audit.transcript import Eavesdropper, Breach, Round, Tap, retraceable, shows_noise
+from simnet.audit.transcript import Breach, Eavesdropper, Round, Tap, retraceable, shows_noise
 from simnet.diagnostics import tell
 from simnet.methods.peer import Peer
 from simnet.privacy.ledger import Charge
