@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from analysis import answers
 from analysis.palette import COLOURS, style
+from analysis.radio import COSTS, METHODS, NETWORKS, TARGET, TARGETS, Reached, complete
 from simnet.studies.results import StudyResult
 
 MEGA = 1e-6
@@ -224,6 +226,35 @@ def hub(found: StudyResult) -> Figure:
     return figure
 
 
+def radio(found: StudyResult) -> Figure:
+    """What it costs to reach the target on each network; a cross where fewer than half of the runs get there."""
+    reached = Reached(found)
+    figure, axes = panels(len(COSTS), height=3.8)
+    for axis, (cost, name) in zip(axes, COSTS.items(), strict=True):
+        unit = MEGA if cost == "wire_bytes" else 1.0
+        axis.set_title({"wire_bytes": "MB sent", "airtime_sent": "airtime, seconds"}.get(cost, name))
+        axis.set_yscale("log")
+        medians = {
+            method: [reached.row(cost, network, method)["km_median"] for network in NETWORKS] for method in METHODS
+        }
+        top = 1.3 * unit * max(value for values in medians.values() for value in values if value is not None)
+        for method, values in medians.items():
+            known = [nan if value is None else unit * value for value in values]
+            axis.plot(known, "o-", color=COLOURS[method], markersize=5, label=method)
+            missed = [place for place, value in enumerate(values) if value is None]
+            axis.plot(missed, [top] * len(missed), "x", color=COLOURS[method], markersize=7)
+        low, high = axis.get_ylim()
+        axis.set_yticks([each * 10.0**power for power in range(-3, 4) for each in (1, 2, 5)])
+        axis.set_ylim(low, high)
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.set_xticks(range(len(NETWORKS)), [network.replace(", ", "\n") for network in NETWORKS], fontsize=7)
+    axes[0].set_ylabel(f"until error ≤ {TARGET:g} (median)")
+    axes[-1].plot([], [], "x", color="grey", label="not half of the runs")
+    axes[-1].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure
+
+
 def _point(axis: Axes, row: dict[str, Any], label: str | None, colour: str, mark: str) -> None:
     axis.errorbar(
         row["wire_bytes"] * MEGA,
@@ -255,6 +286,7 @@ FIGURES: dict[str, Callable[[StudyResult], Figure]] = {
     "topologies": topologies,
     "transports": transports,
     "hub": hub,
+    "radio": radio,
 }
 
 
@@ -263,6 +295,11 @@ def draw(found: StudyResult, output: Path) -> None:
     FIGURES[found.name](found).savefig(output / f"{found.name}.png", dpi=140)
     plt.close("all")
     figures = ("test_error", "train_loss", "wire_bytes", "skips", "simulated", "staleness_mean", "dual_drift")
+    if found.name == "radio":
+        found.runs = complete(found, found.runs)
+        figures += ("airtime_sent", "joules")
+        times = pl.concat(Reached(found, target).table for target in TARGETS)
+        times.write_csv(output / "radio_times.csv", float_precision=6)
     found.means(*figures).write_csv(output / f"{found.name}.csv", float_precision=6)
     if found.name == "pacing":
         found.reaching(answers.PACING_TARGET, "t").write_csv(output / "pacing_times.csv", float_precision=6)

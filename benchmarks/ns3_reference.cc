@@ -77,15 +77,23 @@ static void offer(Ptr<NetDevice> device, Address to, uint32_t size)
 }
 
 // Share of the receptions that took place, and seconds from the offer until the last one.
-std::vector<double> cell(int stations, bool broadcast, double window, uint32_t size, uint64_t run)
+std::vector<double> cell(int stations, bool broadcast, double window, bool equal, uint32_t size, uint64_t run)
 {
     begin(run);
     NodeContainer nodes;
     nodes.Create(stations);
     YansWifiChannelHelper channel;
     channel.SetPropagationDelay("ns3::ConstantSpeedPropagationDelayModel");
-    // All hear all equally well, so of two frames at once neither survives.
-    channel.AddPropagationLoss("ns3::FixedRssLossModel", "Rss", DoubleValue(-50));
+    if (equal)
+    {
+        // All hear all equally well, so of two frames at once neither survives.
+        channel.AddPropagationLoss("ns3::FixedRssLossModel", "Rss", DoubleValue(-50));
+    }
+    else
+    {
+        // Who is near is heard better, so of two frames at once the stronger may survive.
+        channel.AddPropagationLoss("ns3::LogDistancePropagationLossModel");
+    }
     YansWifiPhyHelper phy;
     phy.SetChannel(channel.Create());
     WifiMacHelper mac;

@@ -1,9 +1,9 @@
 """simnet beside ns-3 and beside theory: `make validate`. The numbers go to docs/validation.md.
 
-    .venv-validate/bin/python -m benchmarks.validate
+    .venv-validate/bin/python -m benchmarks.validate [lines] [cells] [transfers] [aloha] [lora]
 
-ns-3 runs in a process of its own, benchmarks/ns3_reference.py. `--ns3` names the Python that has the wheel `ns3`, if it
-is not this one.
+Without a name all tables are measured; with names the others keep what was measured before. ns-3 runs in a process of
+its own, benchmarks/ns3_reference.py. `--ns3` names the Python that has the wheel `ns3`, if it is not this one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,7 +20,7 @@ from math import ceil
 from typing import Any
 
 from benchmarks.ns3_reference import FULL_PACKET, LINES, PPP_BYTES, ROUNDS, Line
-from benchmarks.report import publish
+from benchmarks.report import publish, stored
 from simnet.network.link import Link
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
@@ -66,11 +67,11 @@ def line(setting: Line, arrivals: list[int]) -> dict[str, Any]:
 
 
 def cell(reference: dict[str, Any]) -> dict[str, Any]:
-    """One round of a radio cell. The time ends with the last arrival: where nothing arrives there is none."""
+    """One round of a radio cell. The time ends with the last arrival: where nothing arrives it is 0."""
     play = ours("benchmarks.validate_air", "play_round")
-    if play is None or not reference["delivered"]:
+    if play is None:
         return {"ns3": reference}
-    broadcast, window = ROUNDS[reference["round"]]
+    broadcast, window, _ = ROUNDS[reference["round"]]
     found = play(reference["stations"], unicast=not broadcast, rounds=reference["runs"], within=window)
     return {"ns3": reference, "simnet": {"delivered": found.delivered, "seconds": found.seconds}}
 
@@ -115,21 +116,35 @@ def lora() -> list[dict[str, Any]]:
     return found
 
 
+AGAINST_NS3: dict[str, Callable[[list[dict[str, Any]]], list[dict[str, Any]]]] = {
+    "lines": lambda theirs: [line(setting, each["arrivals"]) for setting, each in zip(LINES, theirs, strict=True)],
+    "cells": lambda theirs: [cell(each) for each in theirs],
+    "transfers": lambda theirs: [transfer(each) for each in theirs],
+}
+AGAINST_THEORY: dict[str, Callable[[], list[dict[str, Any]]]] = {"aloha": aloha, "lora": lora}
+
+
+def measured(tables: Collection[str], ns3: str) -> dict[str, Any]:
+    """Some of the tables, by name; `ns3` is the Python that has the wheel, which is called if one of them needs it."""
+    theirs = [name for name in AGAINST_NS3 if name in tables]
+    found: dict[str, Any] = {}
+    if theirs:
+        command = [ns3, "-m", "benchmarks.ns3_reference", *theirs]
+        reference = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        found["ns3"] = reference["ns3"]
+        found |= {name: AGAINST_NS3[name](reference[name]) for name in theirs}
+    return found | {name: measure() for name, measure in AGAINST_THEORY.items() if name in tables}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    tables = [*AGAINST_NS3, *AGAINST_THEORY]
+    parser.add_argument("tables", nargs="*", default=tables, help=f"what to measure: {', '.join(tables)}; default: all")
     parser.add_argument("--ns3", default=sys.executable, help="the Python that has the wheel ns3")
-    command = [parser.parse_args().ns3, "-m", "benchmarks.ns3_reference"]
-    reference = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    lines = zip(LINES, reference["lines"], strict=True)
-    found = {
-        "ns3": reference["ns3"],
-        "lines": [line(setting, theirs["arrivals"]) for setting, theirs in lines],
-        "cells": [cell(theirs) for theirs in reference["cells"]],
-        "transfers": [transfer(theirs) for theirs in reference["transfers"]],
-        "aloha": aloha(),
-        "lora": lora(),
-    }
-    publish("validation", found)
+    options = parser.parse_args()
+    if unknown := set(options.tables) - set(tables):
+        parser.error(f"{', '.join(sorted(unknown))}: the tables are {', '.join(tables)}")
+    publish("validation", stored("validation") | measured(options.tables, options.ns3), digits=7)
 
 
 if __name__ == "__main__":

@@ -2,21 +2,26 @@
 
 `python -m benchmarks.validate_air` lets 5, 10 and 20 stations of one 802.11a cell (6 Mbit/s) each send one packet of
 894 bytes per round, to every other station in turn (unicast) or to all at once (broadcast), starting within 1 ms.
+`aloha` measures the throughput of pure and slotted ALOHA, to be compared with its formulas.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp
 
 import numpy as np
 import simpy
 
 from simnet.sim.air import Air
-from simnet.sim.radio import Csma
+from simnet.sim.radio import Aloha, ChannelKind, Csma, SlottedAloha
 from simnet.sim.stations import Job
 from simnet.streams import Streams
 
 PACKET = 894
+ALOHA_STATIONS = 300
+ALOHA_FRAMES = 20_000
+"""Frames that are offered per seed."""
 
 
 class SimpyClock:
@@ -94,6 +99,55 @@ def play_round(stations: int, *, unicast: bool, rounds: int = 200, within: float
         shares.append(cell.delivered / (stations * (stations - 1)))
         times.append(cell.last)
     return Round(float(np.mean(shares)), float(np.mean(times)))
+
+
+class _Counted(Job):
+    """A frame for the sink, which counts what it receives."""
+
+    def __init__(self, sink: Sink, size: int) -> None:
+        super().__init__((ALOHA_STATIONS,), [size])
+        self._sink = sink
+
+    def received(self, target: int) -> bool:
+        self._sink.received += 1
+        return True
+
+
+class Sink:
+    """A station that hears all others, which do not hear each other and send by the rules of a channel."""
+
+    def __init__(self, channel: ChannelKind) -> None:
+        self.clock, self.received = SimpyClock(), 0
+        self._air = Air(self.clock, [[ALOHA_STATIONS]] * ALOHA_STATIONS + [[]], lambda use: None)
+        everybody = range(ALOHA_STATIONS + 1)
+        self._air.stations += [channel.station(self._air, agent, len(everybody), Streams(1)) for agent in everybody]
+
+    def offer(self, time: float, sender: int, size: int) -> None:
+        """Give a station a frame to send, later."""
+        self.clock.at(time, lambda: self._air.stations[sender].offer(_Counted(self, size)))
+
+
+def aloha(load: float, slotted: bool, seeds: int) -> tuple[float, float]:
+    """Frames received per frame time, measured and by theory, where `load` frames per frame time are offered.
+
+    The frames are a Poisson process and the stations take turns, so a station's next frame comes when the one before
+    is long over. That is the infinite population of the formulas.
+    """
+    size, rate = 125, 1e6
+    kind = (
+        SlottedAloha(kind="slotted-aloha", rate=rate, slot=8 * size / rate)
+        if slotted
+        else Aloha(kind="aloha", rate=rate)
+    )
+    frame, received, seconds = kind.seconds(size), 0, 0.0
+    for seed in range(seeds):
+        sink = Sink(kind)
+        times = np.cumsum(np.random.default_rng(seed).exponential(frame / load, ALOHA_FRAMES)).tolist()
+        for number, time in enumerate(times):
+            sink.offer(time, number % ALOHA_STATIONS, size)
+        sink.clock.env.run()
+        received, seconds = received + sink.received, seconds + times[-1]
+    return received * frame / seconds, load * exp(-load if slotted else -2 * load)
 
 
 def main() -> None:

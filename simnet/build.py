@@ -6,26 +6,29 @@ stream.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import networkx as nx
 import numpy as np
 
+from simnet.agent.audience import Audience
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import WorkTime
 from simnet.agent.row_reports import Reporting, Reports, from_users, upload
 from simnet.errors import BudgetError, ScenarioError
-from simnet.learning.dataset import Dataset
+from simnet.learning.dataset import Dataset, row_bytes
 from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.objective import LocalObjective
 from simnet.methods.method import AgentSize, Calibration
 from simnet.network.frame import HEADER_BYTES, Writer
 from simnet.network.link import Link, connect, refuse_above_queue
-from simnet.network.model import Ends, LinkModel, link_models
+from simnet.network.model import Ends, LinkModel, known_agents, link_models
 from simnet.network.queueing import Transmitter
 from simnet.privacy.mechanisms import HUB
+from simnet.privacy.noise_key import fingerprint, fresh_key, noise_root, read_key
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
@@ -48,7 +51,10 @@ class World:
     """Each agent's f_i on its own rows, which evaluation looks at."""
     training: list[LocalObjective]
     """What each agent computes with: another thing where rows or labels were reported."""
+    streams: Streams
     reporting: Reporting | None = None
+    noise_key: str | None = None
+    """SHA-256 of the key that noise comes from; None if it comes from the seed."""
 
     @property
     def agents(self) -> int:
@@ -59,15 +65,18 @@ class World:
 def build(scenario: Scenario) -> World:
     """Load the data, draw the graph, calibrate the noise."""
     edges = draw_graph(scenario)
+    for observer in scenario.privacy.observers:
+        known_agents(() if isinstance(observer, str) else observer, edges, "privacy.observers")
     dealt = deal_data(scenario, edges.number_of_nodes())
-    held, reporting = hold(scenario, edges, dealt.parts)
+    streams, noise_key = draw_from(scenario, dealt.parts)
+    held, reporting = hold(scenario, edges, dealt.parts, streams)
     refuse_what_never_passes(scenario, edges, dealt.features)
     sizes = [AgentSize(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
     trained = own if reporting is None else training(scenario, held, calibration.regulariser)
     kept = replace(dealt, parts=PartsOfObjectives(dealt.parts[0].name, own))
-    return World(scenario, edges, kept, sizes, calibration, own, trained, reporting)
+    return World(scenario, edges, kept, sizes, calibration, own, trained, streams, reporting, noise_key)
 
 
 def draw_graph(scenario: Scenario) -> nx.Graph[int]:
@@ -80,13 +89,31 @@ def deal_data(scenario: Scenario, agents: int) -> DealtData:
     return deal(scenario.data, scenario.seed, scenario.find, agents, scenario.algorithm.public_share)
 
 
-def hold(scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset]) -> tuple[list[Dataset], Reporting | None]:
+def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, str | None]:
+    """Every stream of a run, and the fingerprint of the key that its noise comes from."""
+    privacy = scenario.privacy
+    if privacy.noise == "seed":
+        return Streams(scenario.seed, f"{scenario.seed}/{privacy.noise_name}" if privacy.noise_name else ""), None
+    key = fresh_key() if privacy.noise_key is None else read_key(scenario.find(privacy.noise_key))
+    return Streams(scenario.seed, noise_root(key, _identity(scenario, parts))), fingerprint(key)
+
+
+def _identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
+    """What distinguishes a run from all others: every setting and every row."""
+    yield json.dumps(scenario.resolved(), sort_keys=True).encode()
+    for part in parts:
+        yield from row_bytes(part)
+
+
+def hold(
+    scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset], streams: Streams
+) -> tuple[list[Dataset], Reporting | None]:
     """The rows that each agent computes with, once those that travel have travelled, and how they did.
 
     A row that is lost on its way takes no part, so privacy is calibrated for the rows that arrived; how many they are
     is public.
     """
-    method, streams = scenario.algorithm, Streams(scenario.seed)
+    method = scenario.algorithm
     lines, access = models(scenario, edges), scenario.network.access.read(scenario.find)
     if method.reports_from is None:
         return list(parts), None
@@ -137,12 +164,14 @@ def build_links(scenario: Scenario, edges: nx.Graph[int]) -> dict[int, dict[int,
     """Both directions of every link, by sender and receiver."""
     network, streams = scenario.network, Streams(scenario.seed)
     lines = models(scenario, edges)
-    return connect(edges, lines, streams, one_line_out=network.links_share_a_line, up=network.line.up)
+    return connect(
+        edges, lines, streams, one_line_out=network.links_share_a_line, up=network.line.read(scenario.find).up
+    )
 
 
 def build_down_lines(scenario: Scenario, agents: int) -> dict[int, Transmitter]:
     """The line of each agent over which everything comes in; none where that takes no time."""
-    down, streams = scenario.network.line.down, Streams(scenario.seed)
+    down, streams = scenario.network.line.read(scenario.find).down, Streams(scenario.seed)
     return {} if down is None else {agent: down.transmitter(streams, f"{agent}/down") for agent in range(agents)}
 
 
@@ -151,7 +180,7 @@ def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features:
     if scenario.network.transport.repeats:
         return
     payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
-    line, common = scenario.network.line, scenario.network.link
+    line, common = scenario.network.line.read(scenario.find), scenario.network.link
     for model in {id(model): model for model in models(scenario, edges).values()}.values():
         where = "link" if model.queue == common.queue else "override"
         refuse_above_queue(model, line, HEADER_BYTES + len(payload), f"network.{where}.queue")
@@ -166,6 +195,10 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
     built.transport = scenario.network.transport.made(built)
     if scenario.network.channel is not None:
         lines = models(scenario, edges)
+        if any(line.bandwidth for line in lines.values()):
+            raise ScenarioError(
+                "topology.file: a shared channel has its own bit rate, and this file gives its links one"
+            )
         built.channel = Radio(
             built,
             scenario.network.channel,
@@ -183,7 +216,10 @@ def build_port(
     """One agent's way to the outside."""
     network = scenario.network
     inbox, payloads = network.inbox.inbox(), build_writer(scenario, agent)
-    return VirtualPort(engine, agent, neighbourhood, payloads, work, scenario.rounds, inbox, network.recovery_time)
+    audience = Audience(neighbourhood.peers, network.peers, Streams(scenario.seed), agent)
+    return VirtualPort(
+        engine, agent, neighbourhood, payloads, work, scenario.rounds, inbox, network.recovery_time, audience
+    )
 
 
 def build_writer(scenario: Scenario, agent: int) -> Writer:

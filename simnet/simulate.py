@@ -21,12 +21,13 @@ from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
 from simnet.network.topology import agent_names
-from simnet.record import events
+from simnet.record import events, publication
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
 from simnet.record.formats import summary_html
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
+from simnet.record.observed import Observed
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
@@ -138,6 +139,9 @@ def record(
     metrics, writer = Metrics(), LogWriter(sink)
     thinning = scenario.log.thinning(scenario.seed)
     subscribers: list[Subscriber] = [writer if thinning is None else Thinned(writer, thinning), metrics]
+    if scenario.privacy.observers:
+        metrics.observed = Observed()
+        subscribers.append(metrics.observed)
     if progress is not None:
         subscribers.append(_watcher(progress, scenario.rounds))
     started = perf_counter()
@@ -162,13 +166,13 @@ def assemble(
     scenario, graph = built.scenario, built.graph
     streams, compute = Streams(scenario.seed), scenario.compute.read(scenario.find)
     engine = build_engine(scenario, graph, bus, scoreboard(built))
-    for happening in happenings(scenario.fault, graph, streams):
+    for happening in happenings(scenario.fault, graph, streams, scenario.find):
         schedule(engine, happening)
     if scenario.until is not None:
         engine.end_at(scenario.until)
     engine.emit(first_event(built, [getattr(each, "__name__", type(each).__name__) for each in attach]))
     for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
-        pacing = scenario.network.pacing.for_agent(streams, agent)
+        pacing = scenario.pacing.for_agent(streams, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
         work = compute.for_agent(streams, agent, built.sizes[agent].rows)
         port = build_port(scenario, engine, agent, neighbourhood, work)
@@ -190,9 +194,12 @@ def assemble(
 
 def peers_of(built: World, seed: int | None = None) -> list[Peer]:
     """The agents' mathematics; their noise is the scenario's, or that of another seed."""
-    streams = Streams(built.scenario.seed if seed is None else seed)
+    streams = built.streams if seed is None else Streams(seed)
     method, rounds = built.scenario.algorithm, built.scenario.rounds
-    return method.peers(built.calibration, built.training, built.sizes, rounds, streams, built.learning.public)
+    neighbours = [sorted(built.graph[agent]) for agent in built.graph]
+    return method.peers(
+        built.calibration, built.training, built.sizes, rounds, streams, built.learning.public, neighbours
+    )
 
 
 def scoreboard(built: World) -> Scoreboard:
@@ -202,8 +209,10 @@ def scoreboard(built: World) -> Scoreboard:
     return Scoreboard(evaluator, built.agents, built.learning.features, built.scenario.rounds)
 
 
-def first_event(built: World, attached: Sequence[str] = ()) -> events.RunStarted:
-    """What a log begins with."""
+def first_event(
+    built: World, attached: Sequence[str] = (), *, live: bool = False, own: bool = False
+) -> events.RunStarted:
+    """What a log begins with; agents of a `live` run may each have had a noise of their `own`."""
     return events.RunStarted(
         schema=events.SCHEMA,
         version=VERSION,
@@ -214,7 +223,19 @@ def first_event(built: World, attached: Sequence[str] = ()) -> events.RunStarted
         features=built.learning.features,
         attached=list(attached),
         names=agent_names(built.graph),
+        fit=_fitness(built, own=own),
+        caveats=built.scenario.caveats(live=live),
+        noise_key=built.noise_key,
+        in_step=built.scenario.network.pacing.aligned,
+        linear_gaussian=built.scenario.algorithm.linear_gaussian and built.scenario.network.codec == "float64",
     )
+
+
+def _fitness(built: World, *, own: bool) -> str:
+    """What the record of a run is fit for."""
+    if not built.calibration.noisy:
+        return publication.NO_NOISE
+    return publication.FROM_SECRET if own or built.noise_key is not None else publication.FROM_SEED
 
 
 def _watcher(progress: Progress, rounds: int) -> Subscriber:

@@ -3,6 +3,9 @@
 A stream is named by (seed, role, id), for example `noise/3` or `loss/0>4`. Two runs that share a seed but differ in
 one setting share every draw that the setting does not touch, because no stream is ever consumed on behalf of another
 (common random numbers). There is no global generator anywhere in simnet.
+
+Privacy rests on the streams of the roles in `SECRET`. Whoever knows the seed can draw them again, and a small seed is
+found by trying. So they can be taken from something else than the seed (`Streams.noise`).
 """
 
 from __future__ import annotations
@@ -21,15 +24,20 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 
+SECRET = frozenset({"noise", "svt", "objective", "labels"})
+"""Roles whose draws nobody else may know: noise on models and in tests, tilts of objectives, flips of labels."""
+
+
 @dataclass(frozen=True)
 class Streams:
-    """The streams of one seed.
+    """The streams of one seed; `noise`, if given, takes the seed's place in the roles of `SECRET`.
 
     >>> Streams(1).generator("noise", 3).integers(100) == Streams(1).generator("noise", 3).integers(100)
     True
     """
 
     seed: int
+    noise: str = ""
 
     def generator(self, role: str, name: object = "") -> np.random.Generator:
         """A fresh generator at the start of the stream `role/name`."""
@@ -54,7 +62,8 @@ class Streams:
             yield rng
 
     def _named(self, role: str, name: object) -> _Hash:
-        return sha256(f"simnet/{self.seed}/{role}/{name}".encode())
+        root = self.noise if self.noise and role in SECRET else self.seed
+        return sha256(f"simnet/{root}/{role}/{name}".encode())
 
     @cached_property
     def _visitor(self) -> tuple[np.random.Generator, dict[str, Any]]:

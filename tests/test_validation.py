@@ -1,10 +1,12 @@
 """`make validate` compares fairly, and says so where a goal is missed. ns-3 itself is not needed here."""
 
+import sys
+
 import pytest
 
-from benchmarks.ns3_reference import FULL_PACKET, LINES, Line
+from benchmarks.ns3_reference import CAPTURE, FULL_PACKET, LINES, Line
 from benchmarks.page import aloha, cells, lines, lora, transfers
-from benchmarks.validate import line, lora_airtime
+from benchmarks.validate import line, lora_airtime, main, measured
 
 
 class Burst(Line):
@@ -68,6 +70,28 @@ def test_a_cell_misses_its_goal_by_the_share_or_by_the_time():
     ]
     told = cells({"cells": [{"ns3": ns3, "simnet": each} for each in near] + [{"ns3": ns3}]})
     assert verdicts(told) == ["yes", "**no**", "**no**", ""]
+
+
+def test_a_cell_where_nothing_arrives_is_compared_by_its_share_and_one_with_capture_by_no_goal():
+    ns3 = {"round": "broadcast at once", "stations": 5, "delivered": 0.0, "delivered_error": 0.0, "seconds": 0.0}
+    mine = [{"delivered": 0.0, "seconds": 0.0}, {"delivered": 0.01, "seconds": 0.2}]
+    told = cells({"cells": [{"ns3": ns3, "simnet": each} for each in mine]})
+    assert verdicts(told) == ["yes", "**no**"]
+    capture = ns3 | {"round": CAPTURE, "delivered": 0.9, "seconds": 1.0}
+    assert verdicts(cells({"cells": [{"ns3": capture, "simnet": mine[0]}]})) == ["no goal"]
+
+
+def test_tables_against_theory_are_measured_alone_and_without_ns3():
+    found = measured(["lora"], ns3="there is no such Python")
+    assert found.keys() == {"lora"}
+    assert verdicts(lora(found)) == ["yes"] * 24
+
+
+def test_a_table_that_does_not_exist_is_refused_with_those_that_do(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["validate", "cell"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "cell: the tables are lines, cells, transfers, aloha, lora" in capsys.readouterr().err
 
 
 def test_a_transfer_misses_its_goal_by_the_bytes_or_by_the_time():

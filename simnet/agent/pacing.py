@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import Port, never
+from simnet.errors import SimnetError
 from simnet.network.draws import one_by_one, uniform
 from simnet.network.latency import NO_TIME, AnyDuration
 from simnet.parts.fields import Finder, Number, PositiveSeconds, PositiveShare, Seconds, Switch, Whole
@@ -37,6 +38,11 @@ class Compute(Section):
         0.0, description="in place of per_gradient: this for each row of each gradient, with all its features"
     )
 
+    @property
+    def tells(self) -> bool:
+        """Whether the time of local work depends on the data: how many gradients a solve needs does."""
+        return bool(self.per_gradient or self.per_row_gradient)
+
     @model_validator(mode="after")
     def _one_price(self) -> Self:
         if self.per_gradient and self.per_row_gradient:
@@ -57,6 +63,31 @@ class Compute(Section):
         return lambda gradients: float(time.draw(rng, 1)[0]) + each * gradients
 
 
+class Slot:
+    """A time that is fixed when a round begins, at which its message leaves.
+
+    The alarm is set at the beginning too: of two that ring at one instant, the order must not tell whose work was done
+    first.
+    """
+
+    def __init__(self, port: Port, length: float) -> None:
+        self._port = port
+        self._length = length
+        self._began = port.now
+        self._alarm = port.alarm(self._began + length)
+
+    async def wait(self, round: int) -> None:
+        """Return at that time. SimnetError if it has passed: a message that leaves later would tell of the data."""
+        took = self._port.now - self._began
+        # A hair of tolerance: work that takes just as long has ended in time.
+        if took > self._length + 1e-9:
+            raise SimnetError(
+                f"network.pacing.send_at = {self._length:g} s: the work of agent {self._port.agent} in round {round} "
+                f"took {took:g} s; the run is invalid, because when a later message leaves would tell of the data"
+            )
+        await self._alarm
+
+
 class Pacing(Part):
     """A rule for the end of a round."""
 
@@ -64,6 +95,8 @@ class Pacing(Part):
     """Whether values of later rounds wait until the agent gets there."""
     meets: ClassVar[bool] = False
     """Whether a round ends when all agents meet: whoever has a part of it to itself meets after that part as well."""
+    waits_for_all: ClassVar[bool] = False
+    """Whether an agent waits for news of every neighbour in every round."""
 
     @property
     def announces(self) -> bool:
@@ -76,6 +109,22 @@ class Pacing(Part):
 
     def resume(self, rounds: int) -> None:
         """Be the rule of an agent that comes back after so many rounds: take from chance what they took."""
+
+    def hiding(self, *, work_tells: bool) -> Self:
+        """The rule that keeps what the length of local work tells to itself, if it can and there is something to keep.
+
+        `work_tells` is whether local work takes longer on some data than on others.
+        """
+        return self
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether messages leave at times that are fixed before the run."""
+        return False
+
+    def slot(self, port: Port) -> Slot | None:
+        """When the message of a round that begins now leaves; None: as soon as it is ready."""
+        return None
 
     @abstractmethod
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
@@ -110,6 +159,7 @@ class Barrier(Pacing):
         True, description="a skip is announced by a header-only message; without it, silence looks like loss"
     )
     aligned: ClassVar[bool] = True
+    waits_for_all: ClassVar[bool] = True
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         def all_heard() -> bool:
@@ -124,7 +174,9 @@ class Barrier(Pacing):
 class Deadline(Pacing):
     """An agent ends its round at the next tick of its own clock, with whatever has arrived.
 
-    An agent whose work outlasts a tick ends its round at the following one, and so falls behind its neighbours.
+    An agent whose work outlasts a tick ends its round at the following one, and so falls behind its neighbours. With
+    `send_at` messages leave at times that are fixed before the run, whatever the data: work that outlasts them makes
+    the run invalid.
     """
 
     kind: Literal["deadline"]
@@ -132,6 +184,11 @@ class Deadline(Pacing):
     skew: Skew = Field(0.0, description="an agent's clock is fast or slow by up to this share, for good")
     jitter: Seconds = Field(0.0, description="each tick is late by up to this much, below the period")
     notices: Switch = Field(False, description="announce skips by header-only messages")
+    send_at: PositiveSeconds | None = Field(
+        None,
+        description="how long after a tick the messages of the round leave; default: half of the period where local "
+        "work takes time by its gradients, so that the time tells nothing of the data, else when they are ready",
+    )
 
     _late: Iterator[float] | None = PrivateAttr(None)
     """By which part of the jitter each tick of one agent is late."""
@@ -140,11 +197,26 @@ class Deadline(Pacing):
     def _ticks_in_order(self) -> Deadline:
         if self.jitter >= self.period * (1 - self.skew):
             raise ValueError("jitter: below the period of the fastest clock")
+        if self.send_at is not None and self.send_at >= self.period - self.jitter:
+            raise ValueError("send_at: below the period, less the jitter")
         return self
+
+    def hiding(self, *, work_tells: bool) -> Self:
+        if self.send_at is not None or not work_tells:
+            return self
+        return self.model_copy(update={"send_at": (self.period - self.jitter) / 2})
+
+    @property
+    def keeps_time(self) -> bool:
+        return self.send_at is not None
+
+    def slot(self, port: Port) -> Slot | None:
+        return None if self.send_at is None else Slot(port, self.send_at)
 
     def for_agent(self, streams: Streams, agent: int) -> Self:
         skew = self.skew * (2 * streams.generator("skew", agent).random() - 1) if self.skew else 0.0
-        clock = self.model_copy(update={"period": self.period * (1 + skew)})
+        send_at = None if self.send_at is None else self.send_at * (1 + skew)
+        clock = self.model_copy(update={"period": self.period * (1 + skew), "send_at": send_at})
         clock._late = one_by_one(streams, "jitter", str(agent), uniform) if self.jitter else None
         return clock
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from simnet.methods.peer import Known, Peer, Proposal
@@ -47,20 +47,26 @@ class Port(Protocol):
         `accompany` is called once with the model as it will be decoded, and says what else goes into the payload.
         """
 
+    def audience(self, round: int) -> Sequence[int]:
+        """The neighbours to whom the agent speaks in a round: all of them, unless the scenario says otherwise."""
+
     def broadcast(self, round: int, payload: bytes) -> None:
-        """Send a value to every neighbour."""
+        """Send a value to the round's audience."""
 
     def seal(self, peer: int, parts: Parts) -> bytes:
         """A payload for one neighbour alone."""
 
     def post(self, round: int, payloads: Mapping[int, bytes]) -> None:
-        """Send each neighbour a value of its own."""
+        """Send each of these neighbours a value of its own."""
 
     def notify(self, round: int) -> None:
-        """Tell every neighbour that nothing comes this round."""
+        """Tell the round's audience that nothing comes."""
 
     async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
         """Wait for `ready` to hold, checked at every arrival; False if the deadline came first."""
+
+    def alarm(self, time: float) -> Awaitable[object]:
+        """A point in time, to wait for later."""
 
     async def rendezvous(self) -> None:
         """Wait until every agent waits here and no message is on its way."""

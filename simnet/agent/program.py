@@ -42,10 +42,7 @@ async def run_agent(
     if mortal(peer):
         neighbourhood.retell = peer.retell
     for t in range(first, rounds + 1):
-        port.emit(events.RoundStarted(me, t))
-        proposal = await port.propose(peer, t)
-        await port.compute(proposal.gradients)
-        port.emit(events.SolveFinished(me, t, proposal.gradients, sig(proposal.residual) if private else None))
+        proposal = await work(t, peer, port, pacing, private=private)
         sent = None
         if port.relapsed():
             await abandon(t, proposal, peer, port, ledger)
@@ -65,6 +62,19 @@ async def run_agent(
         peer.absorb(t, sent, known)
         port.emit(events.DualUpdated(me, t))
         port.finished(t, peer)
+
+
+async def work(t: int, peer: Peer, port: Port, pacing: Pacing, *, private: bool) -> Proposal:
+    """Begin a round and solve its local problem; return when its outcome may leave."""
+    slot = pacing.slot(port)
+    port.emit(events.RoundStarted(port.agent, t))
+    proposal = await port.propose(peer, t)
+    await port.compute(proposal.gradients)
+    residual = sig(proposal.residual) if private else None
+    port.emit(events.SolveFinished(port.agent, t, proposal.gradients, residual))
+    if slot is not None:
+        await slot.wait(t)
+    return proposal
 
 
 async def recover(t: int, peer: Peer, port: Port) -> None:
@@ -111,7 +121,7 @@ def release(
         port.emit(events.BroadcastSkipped(me, t, proposal.skipped))
         return None
     model = proposal.release[0]
-    letters = peer.letters(model, port.neighbours)
+    letters = peer.letters(model, port.audience(t))
     if letters is not None:
         payloads = {neighbour: port.seal(neighbour, parts) for neighbour, parts in letters.items()}
         port.emit(events.ReleaseMade(me, t, pack(model)))

@@ -69,8 +69,8 @@ def upload(model: LinkModel, streams: Streams, sender: int, hub: int, rows: int,
 
 def _unhindered(line: Link, now: float, size: int) -> Departure:
     """How a report leaves whose sender hands over each packet when the one before has left: no queue refuses it."""
-    total = line.transmitter.on_wire(size)
-    return now, now + total * 8.0 / line.transmitter.bandwidth, line.transmitter.packets(size), total, 0
+    sender = line.transmitter
+    return now, sender.unhindered(now, size), sender.packets(size), sender.on_wire(size), 0
 
 
 def row_bytes(features: int) -> int:

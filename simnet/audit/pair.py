@@ -57,7 +57,7 @@ def row_paths(world: World, plan: Audit) -> tuple[RowPath, ...]:
     scenario, part = world.scenario, world.learning.parts[plan.victim]
     row = part.X[[plan.row]].tobytes() if isinstance(part.X, np.ndarray) else part.X[[plan.row]].toarray().tobytes()
     label = float(part.y[plan.row])
-    held, reporting = hold(scenario, world.graph, world.learning.parts)
+    held, reporting = hold(scenario, world.graph, world.learning.parts, world.streams)
     if reporting is None:
         return (RowPath(1.0, None, world.objectives),)
     reports = reporting.reports[plan.victim]
@@ -141,7 +141,9 @@ class Pair:
 
     def _made(self, world: World, calibration: Calibration, path: RowPath, seed: int) -> list[Peer]:
         method, rounds = world.scenario.algorithm, world.scenario.rounds
-        return method.peers(calibration, path.training, world.sizes, rounds, Streams(seed), self.public)
+        return method.peers(
+            calibration, path.training, world.sizes, rounds, Streams(seed), self.public, _neighbours(world)
+        )
 
     def _driven(self, world: World, made: list[Peer]) -> list[Peer]:
         """The same agents, with the adversary in its place."""
@@ -266,3 +268,7 @@ def _with_row(world: World, plan: Audit, row: Vector, label: float) -> World:
     changed = own_objectives(world.scenario, [parts[plan.victim]], world.calibration.regulariser)
     objectives[plan.victim] = changed[0]
     return replace(world, learning=learning, objectives=objectives)
+
+
+def _neighbours(world: World) -> list[list[int]]:
+    return [sorted(world.graph[agent]) for agent in world.graph]

@@ -43,7 +43,7 @@ live_app = typer.Typer(
     no_args_is_help=True,
 )
 for group, commands in (
-    (app, (live.agent, run, compare, sweep, query, explain, audit, report, list_, init)),
+    (app, (live.agent, run, compare, sweep, query, explain, audit, report, log.publish, list_, init)),
     (log_app, (log.verify, log.replay, log.diff, log.export)),
     (live_app, (live.run, live.init, live.merge)),
 ):

@@ -26,7 +26,8 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
     """Topic → fact → value."""
     built = build(scenario)
     build_links(scenario, built.graph)  # refuses overrides of links that do not exist
-    happenings(scenario.fault, built.graph, Streams(scenario.seed))  # and faults of agents that do not
+    # and faults of agents that do not
+    happenings(scenario.fault, built.graph, Streams(scenario.seed), scenario.find)
     graph, learning, sizes = built.graph, built.learning, built.sizes
     return {
         "scenario": {
@@ -47,6 +48,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
         **_privacy(built),
         **_theory(built),
         "traffic": _traffic(built) | _reports(built.reporting),
+        **_over_time(built),
     }
 
 
@@ -117,6 +119,38 @@ def delay_cautions(scenario: Scenario) -> list[str]:
     ]
 
 
+def peer_cautions(built: World) -> list[str]:
+    """What to know about duals when some neighbours hear nothing: a sentence where that is too much for them."""
+    peers, duals = built.scenario.network.peers, getattr(built.scenario.algorithm, "duals", "node")
+    degrees = max(1, sum(size.degree for size in built.sizes))
+    if peers is None or duals == "edge":
+        return []
+    missed = 1 - sum(min(size.degree, peers) for size in built.sizes) / degrees
+    fate = {"node": "drift away for good", "healing": "may not settle"}[duals]
+    if not missed or (duals == "healing" and missed < 0.5):
+        return []
+    return [
+        f"with peers = {peers} neighbours miss {100 * missed:.3g} % of the releases, as if they were lost: "
+        f'{duals} duals {fate}; duals = "edge" would do'
+    ]
+
+
+def _over_time(built: World) -> dict[str, Facts]:
+    """What changes while the run goes on, by the files that say so."""
+    scenario, facts = built.scenario, Facts()
+    network, line = scenario.network, scenario.network.line
+    rates = {"link": network.link.bandwidth} | {f"override.{i}": o.bandwidth for i, o in enumerate(network.override)}
+    rates |= {"access": network.access.bandwidth}
+    rates |= {f"line.{side}": each.bandwidth for side, each in (("up", line.up), ("down", line.down)) if each}
+    for place, rate in rates.items():
+        if rate is not None and not isinstance(rate, float):
+            facts[f"network.{place}.bandwidth"] = rate.read(scenario.find).told()
+    for index, fault in enumerate(scenario.fault):
+        if (told := fault.told(index, built.graph, scenario.find)) is not None:
+            facts[f"fault.{index} ({fault.word})"] = told
+    return {"over time": facts} if facts else {}
+
+
 def _first_message(built: World) -> tuple[int, int, float]:
     """Payload bytes, bytes on the wire and seconds on the line of a first value, by the code that sends it."""
     sender = max(built.graph, key=lambda agent: built.graph.degree[agent])
@@ -137,14 +171,14 @@ def _traffic(built: World) -> Facts:
     scenario = built.scenario
     payload, message, seconds = _first_message(built)
     releases = scenario.algorithm.most_releases(scenario.rounds)
-    messages = releases * sum(size.degree for size in built.sizes)
+    messages = releases * sum(min(size.degree, scenario.network.peers or size.degree) for size in built.sizes)
     facts: Facts = {
         "bytes per message": f"{message:,} ({payload:,} payload)",
         "messages at most": f"{messages:,} ({releases} releases per agent)",
         "bytes at most": f"{messages * message:,} for values; notices, acknowledgements and repetitions come on top",
         "pacing": scenario.network.pacing.word,
     }
-    if cautions := delay_cautions(scenario):
+    if cautions := delay_cautions(scenario) + peer_cautions(built):
         facts["caution"] = "; ".join(cautions)
     if scenario.network.link.bandwidth is not None:
         facts["time to send one"] = f"{1e3 * seconds:.3g} ms"
@@ -157,4 +191,9 @@ def _air(scenario: Scenario, size: int) -> Facts:
     if channel is None:
         return {}
     frames = channel.frames(size, scenario.network.link.overhead)
-    return {"channel": channel.word, "time on air": f"{1e3 * sum(map(channel.seconds, frames)):.4g} ms"}
+    left_out = channel.left_out(reports=scenario.algorithm.reports_from is not None)
+    return {
+        "channel": channel.word,
+        "time on air": f"{1e3 * sum(map(channel.seconds, frames)):.4g} ms",
+        "left out": "; ".join(left_out),
+    }

@@ -1,4 +1,4 @@
-"""The commands of event logs: log verify, log replay, log diff and log export."""
+"""The commands of event logs: log verify, log replay, log diff, log export, and publish."""
 
 from __future__ import annotations
 
@@ -52,3 +52,16 @@ def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this ki
         export_jsonl(run, sys.stdout)
     else:
         export_csv(run, kind, sys.stdout)
+
+
+def publish(
+    run: Run,
+    out: Annotated[Path, typer.Option(help="Where the published record goes.")] = Path("published"),
+    public_rows: Annotated[
+        bool, typer.Option("--public-rows", help="The rows are no secret: noise from the seed may be told.")
+    ] = False,
+) -> None:
+    """Make a record that may be given away: without losses, gradient counts and all that sees rows without noise."""
+    from simnet.record.publication import publish as strip
+
+    typer.echo(f"wrote {strip(run, out, public_rows=public_rows)}")

@@ -40,6 +40,8 @@ def sweep(
     else:
         show(means_table(result))
         say_failures(result)
+        if plan.study.common_noise:
+            typer.echo("the settings share their noise (common_noise): at most one of these runs may be published")
         typer.echo(f"{len(plan.todo)} of {len(plan.runs)} runs were done now; study's folder: {result.folder}")
     raise typer.Exit(1 if result.failures.height else 0)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from simnet.studies.results import HEADLINES, labels
+from simnet.studies.results import labels
 from simnet.studies.runs import described
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _HEADINGS = {
     "wire_bytes": ("sent MB", 1e-6),
     "simulated": ("time s", 1.0),
     "proven_epsilon": ("ε proven", 1.0),
+    "airtime_sent": ("air s", 1.0),
+    "joules": ("J", 1.0),
 }
 """What a headline figure is called in a table, and the factor to its unit there."""
 
@@ -33,7 +35,7 @@ def means_table(result: StudyResult) -> Table:
     for name in labels(result.fields):
         table.add_column(name, style="bold")
     table.add_column("runs", justify="right")
-    figures = [name for name in HEADLINES if name in result.runs.columns]
+    figures = [name for name in result.headlines if name in result.runs.columns]
     for name in figures:
         table.add_column(_HEADINGS[name][0], justify="right", no_wrap=True)
     if not figures:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -28,12 +29,17 @@ if TYPE_CHECKING:
     from simnet.simulate import Result
 
 _PLAIN_WIDTH = 100
+_UNLIMITED = 10_000
 
 
 def show(*renderables: RenderableType) -> None:
-    """Print tables, at a fixed width where there is no terminal: piped tables must not depend on where they run."""
+    """Print tables. Without a terminal their width does not depend on where they run, and no number is cut off."""
     out = Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
     for renderable in renderables:
+        if not sys.stdout.isatty():
+            unlimited = out.options.update(width=_UNLIMITED)
+            needed = Measurement.get(out, unlimited, renderable)
+            out.width = _PLAIN_WIDTH if needed.minimum <= _PLAIN_WIDTH else needed.maximum
         out.print(renderable)
 
 
@@ -94,6 +100,7 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("dual drift", number(accuracy["dual_drift"]), "0 on a perfect network"),
         ("ε claimed", number(privacy["claimed_epsilon"]), "what the paper's theorem says of this noise"),
         ("ε proven", number(privacy["proven_epsilon"]), f"at δ = {privacy['delta']:g}: {privacy['basis']}"),
+        *(("", "", f"ε does not cover: {caveat}") for caveat in privacy.get("caveats", ())),
         ("broadcasts", number(traffic["broadcasts"]), _skipped(summary)),
         ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
         ("on the wire", f"{traffic['wire_bytes'] / 1e6:.3f} MB", f"{traffic['payload_bytes']:,} payload bytes"),
@@ -101,11 +108,31 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("missed", f"{stale['missed_share']:.1%}", "of the values used: a newer release had not arrived"),
         ("gradients", number(summary["work"]["gradients"]), "evaluated by all agents"),
         ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
-        ("digest", summary["digest"][:12], "of these events" if live else "same scenario and seed, same digest"),
+        ("digest", summary["digest"][:12], _repeats(result, live=live)),
+        ("this record", "", privacy.get("fit") or ""),
     ]
-    for row in rows:
+    for row in (*rows[:-3], *_air(summary), *rows[-3:]):
         table.add_row(*row)
     return table
+
+
+def _air(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """What a radio channel and the agents' power come to, where there are any."""
+    rows = []
+    if air := summary.get("airtime"):
+        rows.append(
+            ("airtime", f"{air['sent']:.3f} s", f"of all agents; channel busy for {air['utilisation']:.1%} of the time")
+        )
+    if joules := summary.get("joules"):
+        parts = ", ".join(f"{value:.4g} {name}" for name, value in joules.items())
+        rows.append(("joules", f"{sum(joules.values()):.4g}", parts))
+    return rows
+
+
+def _repeats(result: Result, *, live: bool) -> str:
+    """Whether somebody else gets the same events from the scenario."""
+    drawn_anew = live or result.scenario.privacy.noise == "fresh"
+    return "of these events" if drawn_anew else "same scenario and seed, same digest"
 
 
 def _skipped(summary: dict[str, Any]) -> str:
@@ -124,7 +151,8 @@ def compare_table(results: Sequence[Result]) -> Table:
     table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
     table.add_column("method", style="bold", no_wrap=True)
     headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, missed, grads, time s"
-    for heading in headings.split(", "):
+    aired, powered = (any(name in result.summary for result in results) for name in ("airtime", "joules"))
+    for heading in (*headings.split(", "), *(["air s"] if aired else []), *(["J"] if powered else [])):
         table.add_column(heading, justify="right")
     for result in results:
         summary = result.summary
@@ -143,6 +171,8 @@ def compare_table(results: Sequence[Result]) -> Table:
             f"{summary['staleness']['missed_share']:.1%}",
             number(summary["work"]["gradients"]),
             f"{summary['time']['simulated']:.2f}",
+            *([f"{summary.get('airtime', {}).get('sent', 0.0):.3g}"] if aired else []),
+            *([f"{sum(summary.get('joules', {}).values()):.4g}"] if powered else []),
         )
     return table
 

@@ -54,6 +54,13 @@ class Dataset:
         return Dataset(self.name, self.X[indices], self.y[indices])
 
 
+def row_bytes(dataset: Dataset) -> tuple[bytes, ...]:
+    """All rows and labels as bytes: other rows, other bytes."""
+    X = dataset.X
+    arrays = (X.data, X.indices, X.indptr) if isinstance(X, scipy.sparse.csr_array) else (X,)
+    return tuple(np.ascontiguousarray(array).tobytes() for array in (*arrays, dataset.y))
+
+
 def compact(X: Matrix) -> Matrix:
     """The same matrix in the form, dense or CSR, whose products are faster at its density."""
     nonzero = X.count_nonzero() if isinstance(X, scipy.sparse.csr_array) else np.count_nonzero(X)

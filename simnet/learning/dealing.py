@@ -71,6 +71,10 @@ PARTITIONS: dict[str, Callable[[Vector, int, float, np.random.Generator], list[I
 """By the scenario's word: from labels, agents and the Dirichlet parameter to the rows of each agent."""
 
 
+BY_LABEL = frozenset({"skewed"})
+"""Partitions in which a row's label decides where other rows go."""
+
+
 def _apportion(total: int, shares: Vector) -> npt.NDArray[np.intp]:
     """Whole numbers that sum to `total`, each within one of its share (the method of largest remainders)."""
     quotas = total * shares

@@ -106,7 +106,7 @@ class LiveAgent:
         self._world, self._placement, self._supervisor, self._journal = world, placement, supervisor, journal
         self._peer = peers_of(world, folder.secret(placement.folder) if placement.own_noise else None)[me]
         streams = Streams(scenario.seed)
-        self._pacing = scenario.network.pacing.for_agent(streams, me)
+        self._pacing = scenario.pacing.for_agent(streams, me)
         self._numbering = Numbering({agent: sorted(world.graph[agent]) for agent in world.graph})
         neighbours = self._numbering.neighbours[me]
         self.neighbourhood = Neighbourhood(neighbours, self._peer.initial(), aligned=self._pacing.aligned)

@@ -14,6 +14,7 @@ from simnet.record.atomic import refusing, sweep, write_file
 
 JOURNAL = "journal"
 SCENARIO = "scenario.toml"
+_SECRET = "secret"
 
 
 @contextmanager
@@ -41,9 +42,14 @@ def incarnation(path: Path) -> int:
     return number
 
 
+def has_secret(path: Path) -> bool:
+    """Whether the agent's noise comes from a secret of its own."""
+    return (path / _SECRET).exists()
+
+
 def secret(path: Path) -> int:
     """The seed of the agent's noise, drawn by the operating system once; whoever knows it can take the noise away."""
-    place = path / "secret"
+    place = path / _SECRET
     if not place.exists():
         write_file(place, str(secrets.randbits(128)).encode(), mode=0o600)
     return int(place.read_text())

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simnet.agent.neighbourhood import Neighbourhood
@@ -111,6 +111,9 @@ class LivePort:
     def seal(self, peer: int, parts: Parts) -> bytes:
         return self.writer.letter(peer, parts)
 
+    def audience(self, round: int) -> Sequence[int]:
+        return self.neighbours
+
     def broadcast(self, round: int, payload: bytes) -> None:
         self._send(round, frame.Kind.VALUE, dict.fromkeys(self.neighbours, payload))
 
@@ -161,6 +164,9 @@ class LivePort:
             in_time = signal.done()
         self._resumed = self.now
         return in_time
+
+    def alarm(self, time: float) -> Awaitable[object]:
+        return asyncio.ensure_future(asyncio.sleep(max(0.0, time - self.now)))
 
     async def rendezvous(self) -> None:
         raise LiveError("network.pacing.kind = 'ideal': no real agent knows that all the others have finished a round")

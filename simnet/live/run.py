@@ -28,7 +28,7 @@ from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of,
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.folder import slug
-from simnet.scenario import Scenario
+from simnet.scenario import Network, Scenario
 from simnet.sim.engine import evaluation_done
 from simnet.simulate import Progress, Result, first_event, keep, scoreboard
 from simnet.vectors import Vector
@@ -96,20 +96,27 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
         )
     if scenario.until is not None:
         return "until: only simulated time can end a run; live agents finish their rounds, so leave it out"
+    if scenario.privacy.noise != "seed":
+        return "privacy.noise: live agents draw noise of their own, each from its own secret; leave it at 'seed'"
     if scenario.fault:
         return "fault: live agents break for real; leave the faults out, and kill a process to see one"
-    if reason := scenario.algorithm.misfit_of_live():
-        return reason
-    if shim and network.transport.repeats:
+    if network.peers is not None:
+        return "network.peers: a live agent speaks to all its neighbours in every round; leave it out"
+    return scenario.algorithm.misfit_of_live() or (_misfit_of_shim(network) if shim else None)
+
+
+def _misfit_of_shim(network: Network) -> str | None:
+    """What the shim, which makes sockets as slow as the scenario's links, cannot do."""
+    if network.transport.repeats:
         return (
             "network.transport.kind = 'reliable': the shim sends each message once, and TCP repeats on its own; "
             "use datagram, or --no-shim"
         )
-    if shim and network.channel is not None:
+    if network.channel is not None:
         return "network.channel: live agents send over sockets, and share no radio channel; leave it out, or --no-shim"
-    if shim and network.inbox.service:
+    if network.inbox.service:
         return "network.inbox.service: a live agent takes in what arrives as fast as it can; leave it out, or --no-shim"
-    if shim and network.line.down is not None:
+    if network.line.down is not None:
         return "network.line.down: a live agent hears what arrives at once; leave it out, or --no-shim"
     return None
 
@@ -150,7 +157,8 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
     streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in journals]
     numbers: dict[tuple[int, int], int] = {}
     now = 0.0
-    bus.emit(now, first_event(world))
+    own = all(folder.has_secret(path) for path in folders)
+    bus.emit(now, first_event(world, live=True, own=own))
     for now, found in in_order(streams):
         event = found
         if isinstance(event, _MESSAGES):

@@ -145,6 +145,7 @@ class DpAdmm(Method):
         rounds: int,
         streams: Streams,
         public: Matrix | None = None,
+        neighbours: Sequence[Sequence[int]] = (),
     ) -> list[Peer]:
         total = sum(size.rows for size in sizes)
         shares = {agent: size.rows / total for agent, size in enumerate(sizes)}

@@ -17,7 +17,7 @@ from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
-from simnet.privacy.ledger import Account, Ledger
+from simnet.privacy.ledger import BARE, Account, Ledger
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector
 
@@ -63,6 +63,13 @@ class Calibration:
     plans: Sequence[NoisePlan | None]
     regulariser: float = 0.0
     limit: float = math.inf
+
+    @property
+    def noisy(self) -> bool:
+        """Whether anything is perturbed."""
+        return any(
+            charge.mechanism != BARE.mechanism for plan in self.plans if plan is not None for charge in plan.charges
+        )
 
     def ledger(self, delta: float) -> Ledger:
         """An empty ledger."""
@@ -121,6 +128,8 @@ class Method(Part):
     """Whether some rounds release what is computed from earlier releases alone."""
     flips_labels: ClassVar[bool] = False
     """Whether rows are reported with flipped labels."""
+    linear_gaussian: ClassVar[bool] = False
+    """Whether all messages are linear in models that got Gaussian noise once: then ε can be told for each observer."""
 
     if TYPE_CHECKING:
 
@@ -223,8 +232,12 @@ class Method(Part):
         rounds: int,
         streams: Streams,
         public: Matrix | None = None,
+        neighbours: Sequence[Sequence[int]] = (),
     ) -> list[Peer]:
-        """The mathematics of all agents, in order; `public` are the features of its `public_share`."""
+        """The mathematics of all agents, in order.
+
+        `public` are the features of its `public_share`, `neighbours` those of each agent.
+        """
         agents = zip(calibration.plans, objectives, sizes, strict=True)
         return [
             self.peer(plan, objective, AgentPlace(agent, size, len(sizes), rounds), streams)

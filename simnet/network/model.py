@@ -14,7 +14,8 @@ from simnet.network.globe import kilometres
 from simnet.network.latency import NO_TIME, AnyLatency, Latency
 from simnet.network.loss import NO_LOSS, AnyLoss
 from simnet.network.queueing import AnyQueue, Transmitter
-from simnet.parts.fields import Bandwidth, Finder, Probability, Size, Whole
+from simnet.network.rates import AnyRate, read_rate
+from simnet.parts.fields import Finder, Probability, Size, Whole
 from simnet.parts.part import Section, WordOf
 from simnet.streams import Streams
 
@@ -113,7 +114,9 @@ class LinkModel(_Preset):
 
     preset: Preset | None = Field(None, description="where the fields that are absent here come from")
     latency: AnyLatency = Field(NO_TIME, description="propagation delay")
-    bandwidth: Bandwidth | None = Field(None, description="bit rate of serialisation; unlimited when absent")
+    bandwidth: AnyRate | None = Field(
+        None, description="bit rate of serialisation, or the file by which it changes; unlimited when absent"
+    )
     queue: AnyQueue | None = Field(
         None, description="what may wait for the line, a bare number in packets; unlimited when absent"
     )
@@ -139,7 +142,8 @@ class LinkModel(_Preset):
 
     def read(self, find: Finder) -> Self:
         """The same with the files that it names in memory."""
-        return self.model_copy(update={"latency": self.latency.read(find), "loss": self.loss.read(find)})
+        read = {"latency": self.latency.read(find), "loss": self.loss.read(find)}
+        return self.model_copy(update=read | {"bandwidth": read_rate(self.bandwidth, find)})
 
     def over(self, length: float) -> Self:
         """The same for a link of this length."""
@@ -149,10 +153,14 @@ class LinkModel(_Preset):
 class Line(Section):
     """One side of an agent's access line, which all its links share."""
 
-    bandwidth: Bandwidth = Field(description="bit rate")
+    bandwidth: AnyRate = Field(description="bit rate, or the file by which it changes")
     queue: AnyQueue | None = Field(
         None, description="what may wait for the line, a bare number in packets; unlimited when absent"
     )
+
+    def read(self, find: Finder) -> Self:
+        """The same with the file that it may name in memory."""
+        return self.model_copy(update={"bandwidth": read_rate(self.bandwidth, find)})
 
     def transmitter(self, streams: Streams, name: str) -> Transmitter:
         """The line of one agent; what travels over it is cut into packets already."""
@@ -166,6 +174,11 @@ class Lines(Section):
     down: Line | None = Field(
         None, description="all that is sent to the agent passes it after the link; no limit if absent"
     )
+
+    def read(self, find: Finder) -> Self:
+        """The same with the files that it names in memory."""
+        sides = {"up": self.up, "down": self.down}
+        return self.model_copy(update={name: line and line.read(find) for name, line in sides.items()})
 
 
 class Access(LinkModel):
@@ -192,7 +205,7 @@ class Override(_Preset):
     )
     preset: Preset | None = Field(None, description="where the fields that are absent here come from")
     latency: AnyLatency | None = Field(None, description="propagation delay")
-    bandwidth: Bandwidth | None = Field(None, description="bit rate of serialisation")
+    bandwidth: AnyRate | None = Field(None, description="bit rate of serialisation, or the file by which it changes")
     queue: AnyQueue | None = Field(None, description="what may wait for the line")
     loss: AnyLoss | None = Field(None, description="which messages are lost")
     order: Order | None = Field(None, description="whether messages may overtake")

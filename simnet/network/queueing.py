@@ -125,6 +125,7 @@ class Transmitter:
         "_busy_until",
         "_by_bytes",
         "_limit",
+        "_pace",
         "_plain",
         "_red",
         "_room",
@@ -133,14 +134,17 @@ class Transmitter:
 
     def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
         queue = model.queue or Queue()
-        self._bandwidth = inf if model.bandwidth is None else model.bandwidth
+        rate = model.bandwidth
+        self._pace = None if rate is None or isinstance(rate, float) else rate.pace(streams, name)
+        """What the line can carry when, if that changes."""
+        self._bandwidth = inf if rate is None else rate if isinstance(rate, float) else rate.mean
         self._room = None if model.mtu is None else model.mtu - model.overhead
         self._added = model.overhead + model.framing
         self._limit = inf if queue.limit is None else queue.limit
         self._by_bytes = queue.unit == "bytes"
         self._red = None if queue.red is None else RedState(queue.red, streams, name)
         self._bounded = model.bandwidth is not None and (queue.limit is not None or queue.red is not None)
-        self._plain = model.mtu is None and not (self._bounded and queue.red)
+        self._plain = model.mtu is None and not (self._bounded and queue.red) and self._pace is None
         """Messages are single packets, and an idle line takes any."""
         # (start, weight) of each packet that waits. Made when one first waits: an empty deque holds 760 bytes, and a
         # large network has a million lines.
@@ -150,7 +154,7 @@ class Transmitter:
 
     @property
     def bandwidth(self) -> float:
-        """Bits per second."""
+        """Bits per second, on average where they change."""
         return self._bandwidth
 
     @property
@@ -189,11 +193,12 @@ class Transmitter:
 
     def packet(self, now: float, weight: int) -> tuple[float, float]:
         """First and last bit out of one packet of so many bytes on the wire; infinite if there is no room for it."""
-        idle = self._busy_until <= now
-        starts = now if idle else self._busy_until
+        starts = now if self._busy_until <= now else self._busy_until
+        if self._pace is not None:
+            starts = self._pace.begins(now)
         service = weight * 8.0 / self._bandwidth
         if self._bounded:
-            load = 0 if idle else weight if self._by_bytes else 1
+            load = 0 if starts <= now else weight if self._by_bytes else 1
             if self._refuses(now, load, service):
                 return inf, inf
             if load:
@@ -201,8 +206,13 @@ class Transmitter:
                     self._waiting = deque()
                 self._backlog += load
                 self._waiting.append((starts, load))
-        self._busy_until = departs = starts + service
+        self._busy_until = departs = starts + service if self._pace is None else self._pace.serve(now, weight)
         return starts, departs
+
+    def unhindered(self, now: float, size: int) -> float:
+        """When a message has left an idle line to which each packet is handed when the one before has left."""
+        total = self.on_wire(size)
+        return now + total * 8.0 / self._bandwidth if self._pace is None else self._pace.serve(now, total)
 
     def _refuses(self, now: float, load: int, service: float) -> bool:
         """Whether there is no room for a packet of which so much has to wait."""
@@ -220,6 +230,8 @@ class Transmitter:
         """Drop all that waits, and what is on the line: its host is dead."""
         self._busy_until = min(self._busy_until, now)
         self._waiting, self._backlog = None, 0
+        if self._pace is not None:
+            self._pace.halt(now)
 
 
 def in_turn(lines: Sequence[Transmitter], now: float, weights: Iterable[int]) -> Departure:

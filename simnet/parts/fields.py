@@ -200,10 +200,8 @@ Count = Annotated[int, BeforeValidator(Number("a whole number of at least 1", 1,
 Whole = Annotated[int, BeforeValidator(Number("a whole number of at least 0", 0, 2**53, whole=True))]
 Seconds = Annotated[float, BeforeValidator(Number(f"{_TIME}, at least 0", 0, 1e12, units=SECONDS))]
 PositiveSeconds = Annotated[float, BeforeValidator(Number(f"{_TIME}, above 0", 0, 1e12, open_low=True, units=SECONDS))]
-Bandwidth = Annotated[
-    float,
-    BeforeValidator(Number('a bit rate such as 1e7 or "10 Mbit/s", above 0', 0, open_low=True, units=BITS_PER_SECOND)),
-]
+BIT_RATE = Number('a bit rate such as 1e7 or "10 Mbit/s", above 0', 0, open_low=True, units=BITS_PER_SECOND)
+Bandwidth = Annotated[float, BeforeValidator(BIT_RATE)]
 Size = Annotated[
     int,
     BeforeValidator(Number('a size in whole bytes such as 65536 or "64 KiB"', 1, 2**53, whole=True, units=BYTES)),

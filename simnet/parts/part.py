@@ -28,7 +28,7 @@ class Section(BaseModel):
         """The files that this table and those inside it name, as the scenario writes them."""
         for name, info in type(self).model_fields.items():
             value = getattr(self, name)
-            if any(isinstance(mark, NamesFile) for mark in info.metadata):
+            if value is not None and any(isinstance(mark, NamesFile) for mark in info.metadata):
                 yield value
             for inner in value if isinstance(value, tuple) else (value,):
                 if isinstance(inner, Section):
@@ -78,10 +78,14 @@ def bare_word(value: object) -> object:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """Marks a field that holds one of the parts of a table; `short` spells out what may stand for a whole table."""
+    """Marks a field that holds one of the parts of a table; `short` spells out what may stand for a whole table.
+
+    With `plain` the field may hold a plain value instead, which this check accepts and which stays what it is.
+    """
 
     parts: Mapping[str, type[Section]]
     short: Callable[[Any], Any] | None = None
+    plain: Callable[[Any], Any] | None = None
 
     @property
     def tag(self) -> str:
@@ -94,6 +98,14 @@ class OneOf:
         every: Any = reduce(or_, self.parts.values())
         chosen = Annotated[every, Field(discriminator=self.tag)] if len(self.parts) > 1 else every
         schema = handler.generate_schema(chosen)
+        if self.plain is not None:
+            plain = self.plain
+
+            def either(value: Any, parts: core_schema.ValidatorFunctionWrapHandler) -> Any:
+                return parts(value) if isinstance(value, (Mapping, Section)) else plain(value)
+
+            as_it_is = core_schema.simple_ser_schema("any")
+            return core_schema.no_info_wrap_validator_function(either, schema, serialization=as_it_is)
         return schema if self.short is None else core_schema.no_info_before_validator_function(self.short, schema)
 
 

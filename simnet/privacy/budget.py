@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
-from simnet.parts.fields import Number, Positive
+from simnet.parts.fields import FileName, Name, NamesFile, Number, Positive
 from simnet.parts.part import Section
 from simnet.privacy.ledger import Charge, account
 from simnet.privacy.sparse_vector import SvtPlan
@@ -20,6 +20,23 @@ Facts = dict[str, float | int | str]
 """What `simnet explain` shows: fact → value."""
 BARE_TOLERANCE = 1e-6
 """Where a local solve without noise may stop."""
+
+
+class _Observer:
+    """Accepts the word for an observer, or the agents of a coalition."""
+
+    what = "`eavesdropper`, `agent`, or a list of agents"
+    _agent = Number(what, 0, 2**53, whole=True)
+
+    def __call__(self, value: object) -> str | tuple[int, ...]:
+        if isinstance(value, (list, tuple)) and value:
+            return tuple(sorted({int(self._agent(agent)) for agent in value}))
+        if value not in ("eavesdropper", "agent"):
+            raise ValueError(self.what)
+        return str(value)
+
+
+Observer = Annotated[str | tuple[int, ...], BeforeValidator(_Observer())]
 
 
 class Privacy(Section):
@@ -35,6 +52,29 @@ class Privacy(Section):
         description="which proof prices Gaussian objective perturbation (PP-ADMM, IPP-ADMM) under `proven`: the "
         "moments of the noise, or the sharper change of variables; docs/privacy.md has both",
     )
+    noise: Literal["seed", "key", "fresh"] = Field(
+        "seed",
+        description="where noise comes from: the seed, so that everybody can repeat the run and nothing is protected; "
+        "a key of its owner's; or a key that is drawn for this run and forgotten",
+    )
+    noise_key: Annotated[FileName | None, NamesFile()] = Field(
+        None, description="file with the key, 64 hexadecimal digits that only its owner may read; with noise = 'key'"
+    )
+    noise_name: Name | None = Field(
+        None, description="gives noise from the seed a name, so that it is not that of other runs with this seed"
+    )
+
+    observers: tuple[Observer, ...] = Field(
+        (),
+        description="against whom ε is told, from the log: `eavesdropper` (on all links), `agent` (any single one), or "
+        "a list of agents who join; a method whose messages are not linear in its noise has one ε for all of them",
+    )
+
+    @model_validator(mode="after")
+    def _a_key_if_it_is_asked_for(self) -> Privacy:
+        if (self.noise == "key") != (self.noise_key is not None):
+            raise ValueError("noise_key: names the key's file, and goes with noise = 'key'")
+        return self
 
 
 class NoisePlan(ABC):

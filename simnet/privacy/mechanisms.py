@@ -118,7 +118,12 @@ def _primal_gaussian(orders: Curve, p: Parameters) -> Curve:
     (aΔ²/2V²) Σ_t ρ^−(t−1), which grows geometrically; its loss made unbiased under flipped labels has the slope
     L(e^ε+1)/(e^ε−1).
     """
-    return curves.gaussian(orders, _problem(p).minimiser_shift(p["tolerance"]), p["sigma"])
+    return curves.gaussian(orders, primal_shift(p), p["sigma"])
+
+
+def primal_shift(p: Parameters) -> float:
+    """How far one replaced row moves the minimiser of a charge for noise on it."""
+    return _problem(p).minimiser_shift(p["tolerance"])
 
 
 def _noisy_gradient(orders: Curve, p: Parameters) -> Curve:

@@ -67,6 +67,18 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """names of the user's own processes that took part: the scenario alone does not repeat such a run"""
     names: list[str] | None = None
     """what the file of the topology calls the agents, in their order; absent if only by their numbers"""
+    fit: str | None = None
+    """what the record may be given away for; absent in logs of old versions"""
+    caveats: list[str] = []
+    """what ε does not cover in this run"""
+    noise_key: str | None = None
+    """SHA-256 of the key that noise was drawn from; absent if it was drawn from the seed, or by live agents"""
+    in_step: bool = False
+    """true: a value of a later round waits until its user gets there"""
+    linear_gaussian: bool = False
+    """true: all messages are linear in models that got Gaussian noise once, so that ε can be told for each observer"""
+    published: bool = False
+    """true: what no mechanism protects was taken out of the record"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +88,7 @@ class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
 
 
 class SolveFinished(AtAgent, frozen=True, forbid_unknown_fields=True):
-    """The local solve is done. Its cost is an evaluation figure: it depends on the data and is not released."""
+    """The local solve is done. Its cost is an evaluation figure: it depends on the data and is not published."""
 
     told: ClassVar[str] = "agent {agent} finished its solve of round {round}"
 
@@ -197,7 +209,7 @@ class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
     transmission was in the way, or no acknowledgement came; its sender went down before its last bit had left; absent:
     it did not arrive"""
     unsent_bytes: int = 0
-    """what `message.sent` counts in `wire_bytes` and never left, because its sender went down"""
+    """what `message.sent` counts in `wire_bytes` and never left, because its sender went down or gave it up"""
 
 
 class MessageDuplicated(OfMessage, frozen=True, forbid_unknown_fields=True):
@@ -216,6 +228,9 @@ class MessageUnreachable(OfMessage, frozen=True, forbid_unknown_fields=True):
     """The link or the receiver was down."""
 
     told: ClassVar[str] = "message {message} from agent {agent} could not reach agent {peer}"
+
+    unsent_bytes: int = 0
+    """what `message.sent` counts in `wire_bytes` and never left: frames after one that a shared channel gave up"""
 
 
 class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
@@ -301,14 +316,14 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
     round: int
     test_error: float
     """share of errors on the test set, mean over agents"""
-    train_loss: float
-    """loss of each agent's model on its own rows, mean over agents"""
-    objective: float
-    """each agent's objective, regulariser included, at its own model, mean over agents"""
     consensus: float
     """root mean square distance of the models from their mean"""
     dual_drift: float
     """norm of the sum of all duals: 0 on a perfect network"""
+    train_loss: float | None = None
+    """loss of each agent's model on its own rows, mean over agents; absent from published records"""
+    objective: float | None = None
+    """each agent's objective, regulariser included, at its own model, mean over agents; not in published records"""
     agent_test_error: list[float] | None = None
     """of each agent; in the last round only"""
     agent_train_loss: list[float] | None = None

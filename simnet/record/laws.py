@@ -6,12 +6,13 @@
 - A release is paid before it is made and made before it is sent: releases = broadcasts = ledger entries for a release.
 - A test is paid before its first answer; what passes is released, nothing else, and not more often than was paid for.
 - A value used is the newest that has arrived: its staleness is what the deliveries say it is.
+- Nothing is delivered to an agent that is down, nor over a link that is.
 - On a shared channel an agent sends one thing at a time.
 - A round is evaluated when all agents have finished it, and the last line tells how far each agent came.
 
 `Laws` is a subscriber like any metric. However long the run, it remembers one entry per agent, per link and per message
-in flight. The laws come in four groups: rounds, messages, air (if agents share a channel), evaluations. `_GROUPS` says
-which function checks which kind of event.
+in flight. The laws come in five groups: rounds, messages, reach, air (if agents share a channel), evaluations.
+`_GROUPS` says which function checks which kind of event.
 """
 
 from __future__ import annotations
@@ -96,6 +97,10 @@ class _Run:
         self.flying: dict[int, tuple[int, int, int, bool, bool, float]] = {}
         self.last_message = self.last_evaluation = 0
         self.down: Counter[int] = Counter()
+        self.broken: Counter[tuple[int, ...]] = Counter()
+        """Agents (a) that are down, links (a, b) that are, and how many faults keep them so."""
+        self.sides: list[set[int]] = []
+        """The agents that partitions keep from the others."""
         thinning = self.thinning = Thinning.of(start.scenario)
         self.told = {a: agent for a, agent in self.agents.items() if thinning is None or thinning.samples(a)}
         """The agents of which the log holds what they did."""
@@ -105,6 +110,9 @@ class _Run:
         """Nothing is sent again."""
         self.has_channel = "network.channel.kind" in settings
         self.until: float | None = settings.get("until")
+        peers = settings.get("network.peers")
+        self.peers = peers if isinstance(peers, int) else None
+        """How many neighbours an agent speaks to in a round; None: all."""
         self.one_way = settings.get("algorithm.hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
 
@@ -202,8 +210,9 @@ def _ended(run: _Run, event: events.DualUpdated) -> None:
         )
     if agent.tested and not agent.released:
         run.complain(f"{_who(event)} passed the test and released nothing")
-    if agent.sent != degree and (agent.broadcasts or agent.sent):
-        run.complain(f"{_who(event)} sends {agent.sent} messages to {degree} neighbours")
+    spoken_to = degree if run.peers is None else min(degree, run.peers)
+    if agent.sent != spoken_to and (agent.broadcasts or agent.sent):
+        run.complain(f"{_who(event)} sends {agent.sent} messages to {spoken_to} neighbours")
     if agent.used != degree and not (run.one_way and agent.used == 0):
         run.complain(f"{_who(event)} uses {agent.used} values of {degree} neighbours")
     agent.finished, agent.round = event.round, 0
@@ -295,6 +304,27 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
             link.newest = max(link.newest, event.round)
 
 
+def _broke(run: _Run, event: events.FaultEvent) -> None:
+    began = isinstance(event, events.FaultBegan)
+    if event.fault == "partition":
+        side = set(event.agents or ())
+        if began:
+            run.sides.append(side)
+        elif side in run.sides:
+            run.sides.remove(side)
+    elif event.fault in ("crash", "link-down"):
+        place = tuple(sorted(end for end in (event.agent, event.peer) if end is not None))
+        run.broken[place] += 1 if began else -1
+
+
+def _reached(run: _Run, event: events.MessageDelivered) -> None:
+    ends = (min(event.agent, event.peer), max(event.agent, event.peer))
+    if run.broken[(event.agent,)] > 0:
+        run.complain(f"message {event.message} is delivered to agent {event.agent}, which is down")
+    if run.broken[ends] > 0 or any(len(side.intersection(ends)) == 1 for side in run.sides):
+        run.complain(f"message {event.message} is delivered over the link {ends[0]}-{ends[1]}, which is down")
+
+
 def _broke_or_healed(run: _Run, event: events.FaultEvent) -> None:
     if event.fault == "crash" and event.agent is not None:
         run.down[event.agent] += 1 if isinstance(event, events.FaultBegan) else -1
@@ -347,6 +377,10 @@ _GROUPS: dict[str, dict[type[events.Event], _Check]] = {
         **dict.fromkeys(events.FATES, _met_fate),
         events.MessageRetransmitted: _retransmitted,
         events.ValueUsed: _used,
+    },
+    "reach": {
+        **dict.fromkeys((events.FaultBegan, events.FaultEnded), _broke),
+        events.MessageDelivered: _reached,
     },
     "air": {events.AirUsed: _aired},
     "evaluations": {

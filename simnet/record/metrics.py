@@ -18,6 +18,7 @@ from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
 from simnet.privacy.mechanisms import HUB
 from simnet.record import events
 from simnet.record.bus import COUNTS, Counters
+from simnet.record.observed import Observed
 
 Row = dict[str, Any]
 """A row of a table: figures by the names of their columns."""
@@ -103,7 +104,7 @@ _COUNTED: dict[type[events.Event], str] = {
     events.BroadcastSkipped: "skips",
 }
 """What is counted one by one, and under which name."""
-_ACCURACY = tuple(field.name for field in msgspec.structs.fields(events.EvaluationDone) if field.type is float)
+_ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
 _REASONS: tuple[str, ...] = next(
     get_args(field.type) for field in msgspec.structs.fields(events.BroadcastSkipped) if field.name == "reason"
 )
@@ -157,21 +158,31 @@ class Metrics:
         self._began: dict[int, float] = {}
         self._work = 0.0
         self._air = Airtime()
+        self._prices = Cost()
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
+        self.observed: Observed | None = None
+        """Who saw what, if the scenario asks for it; whoever sets it feeds it with all events."""
+        self._feeds = False
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
         self._events, self._now = seq, t
+        if self._feeds and self.observed is not None:
+            self.observed(seq, t, event)
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)
 
     def _started(self, event: events.RunStarted) -> None:
         self.start = event
+        if self.observed is None and event.scenario["privacy"].get("observers"):
+            self.observed, self._feeds = Observed(), True
+            self.observed(self._events, self._now, event)
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
         self.counters.open(len(event.rows))
         self._air = Airtime([0.0] * len(event.rows))
+        self._prices = Cost.model_validate(event.scenario.get("cost", {}))
         self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
 
     def _sent(self, event: events.MessageSent) -> None:
@@ -191,8 +202,9 @@ class Metrics:
         """Count for the agent that did it; what became of a message counts for its sender."""
         sender = events.sender(event)
         self._add(sender, _COUNTED[type(event)])
-        if type(event) is events.MessageLost:
+        if type(event) in (events.MessageLost, events.MessageUnreachable):
             self._add(sender, "wire_bytes", -event.unsent_bytes)
+        if type(event) is events.MessageLost:
             self._add(sender, "corrupted", int(event.reason == "corrupted"))
         if type(event) is events.BroadcastSkipped:
             self._skips[event.reason] += 1
@@ -229,12 +241,30 @@ class Metrics:
             | {name: getattr(event, name) for name in _ACCURACY}
             | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
             | self.counters.communication()
-            | {"missed_share": stale.pop("missed_share"), "gradients": sum(self.counters["gradients"])}
+            | {"missed_share": stale.pop("missed_share"), "gradients": self._gradients}
             | {f"staleness_{name}": value for name, value in stale.items()}
+            | self._spent_on_air()
         )
+
+    def _spent_on_air(self) -> Row:
+        """Columns of a round in a run over a channel, or with prices of power."""
+        joules = self._joules()
+        channel = self.start and self.start.scenario["network"].get("channel")
+        aired = {"airtime_sent": sum(self._air.sent)} if channel else {}
+        return aired | ({"joules": sum(joules.values())} if joules else {})
+
+    def _joules(self) -> dict[str, float]:
+        """What all agents together have drawn until now, by what they did; nothing if no power is set."""
+        energy = self._prices.energy
+        return energy.joules(self._air, self._now, self._work) if energy else {}
 
     def _finished(self, event: events.RunFinished) -> None:
         self.end = event
+
+    @property
+    def _gradients(self) -> int | None:
+        """Of all agents so far; a published record does not tell."""
+        return None if self.start is not None and self.start.published else sum(self.counters["gradients"])
 
     @property
     def staleness(self) -> Counter[int]:
@@ -255,7 +285,7 @@ class Metrics:
             privacy = self._privacy.agent(agent)
             row["staleness_mean"] = self.counters["staleness_sum"][agent] / used if used else 0.0
             row["missed_share"] = self.counters["missed"][agent] / used if used else 0.0
-            row["gradients"] = self.counters["gradients"][agent]
+            row["gradients"] = self.counters["gradients"][agent] if self._gradients is not None else None
             if any(self._air.sent):
                 row["airtime"] = self._air.sent[agent]
             row["rounds"] = finished[agent] if finished else None
@@ -265,17 +295,21 @@ class Metrics:
             rows.append(row)
         return rows
 
-    def _cost(self, scenario: dict[str, Any]) -> Row:
+    def _cost(self) -> Row:
         """Totals by the scenario's prices, where it has any."""
-        prices = Cost.model_validate(scenario.get("cost", {}))
         spent, received = self.counters, sum(self.counters["delivered"])
-        totals = prices.totals(sum(spent["wire_bytes"]), sum(spent["transmissions"]), self._work, received)
-        joules = prices.energy.joules(self._air, self._now, self._work) if prices.energy else {}
+        totals = self._prices.totals(sum(spent["wire_bytes"]), sum(spent["transmissions"]), self._work, received)
+        joules = self._joules()
         if joules:
             totals["energy"] += sum(joules.values())
         return (
             self._air.summary(self._now) | ({"joules": joules} if joules else {}) | ({"cost": totals} if totals else {})
         )
+
+    def _observers(self, scenario: dict[str, Any], proven: float | None) -> Row:
+        """ε against each observer that the scenario names."""
+        wanted = scenario["privacy"].get("observers")
+        return {"observers": self.observed.summary(wanted, proven)} if wanted and self.observed is not None else {}
 
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
         """summary.json; `wall` is the only number that does not come from the events."""
@@ -299,13 +333,15 @@ class Metrics:
                 "proven_epsilon": privacy.proven_epsilon,
                 "basis": privacy.basis,
                 "releases_max": max(self.counters["releases"]),
-            },
+            }
+            | self._observers(scenario, privacy.proven_epsilon)
+            | ({"fit": self.start.fit, "caveats": self.start.caveats} if self.start.fit else {}),
             "communication": self.counters.communication(),
             "skips_by_reason": dict(self._skips),
             "staleness": self.counters.values.summary(),
-            "work": {"gradients": sum(self.counters["gradients"]), "work_seconds": self._work},
+            "work": {"gradients": self._gradients, "work_seconds": self._work if self._gradients is not None else None},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        } | self._cost(scenario)
+        } | self._cost()
 
 
 _HANDLERS: dict[type[events.Event], Any] = {

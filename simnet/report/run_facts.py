@@ -117,7 +117,7 @@ class LinkCounts:
                 row[name] += 1
             if isinstance(event, (events.MessageSent, events.MessageRetransmitted)):
                 row["wire_bytes"] += event.wire_bytes
-            elif isinstance(event, events.MessageLost):
+            elif isinstance(event, (events.MessageLost, events.MessageUnreachable)):
                 row["wire_bytes"] -= event.unsent_bytes
         elif isinstance(event, events.RunStarted):
             self._rows = {

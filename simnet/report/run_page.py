@@ -60,6 +60,7 @@ def _data(run: RunFacts, toml: str) -> dict[str, Any]:
         "name": slug(run.summary["scenario"]),
         "method": run.summary["algorithm"],
         "budget": run.summary["privacy"]["epsilon"],
+        "observers": run.summary["privacy"].get("observers"),
         "simulated": run.summary["time"]["simulated"],
         "places": places,
         "links": columns(drawn),
@@ -82,7 +83,7 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     accuracy, privacy, traffic = summary["accuracy"], summary["privacy"], summary["communication"]
     stale, time = summary["staleness"], summary["time"]
     turns = traffic["broadcasts"] + traffic["skips"]
-    return [
+    told = [
         ("Test error", percent(accuracy["test_error"]), "mean over agents"),
         ("Train loss", figure(accuracy["train_loss"]), "mean over agents, own rows"),
         ("Dual drift", figure(accuracy["dual_drift"]), "0 on a perfect network"),
@@ -93,14 +94,26 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Skipped", percent(_share(traffic["skips"], turns)), f"{traffic['skips']:,} of {turns:,} rounds"),
         ("Staleness", figure(stale["mean"]), f"rounds; {percent(stale['fresh_share'])} fresh, at most {stale['max']}"),
         ("Missed", percent(stale["missed_share"]), "of the values used: a newer release had not arrived"),
-        ("Gradients", f"{summary['work']['gradients']:,}", "evaluated by all agents"),
+        ("Gradients", _count(summary["work"]["gradients"]), "evaluated by all agents"),
         ("Simulated", seconds(time["simulated"]), f"{seconds(time['wall'])} of computing" if time["wall"] else ""),
     ]
+    if air := summary.get("airtime"):
+        told.append(
+            ("Airtime", seconds(air["sent"]), f"the channel was busy {percent(air['utilisation'])} of the time")
+        )
+    if joules := summary.get("joules"):
+        parts = ", ".join(f"{figure(value)} {name}" for name, value in joules.items())
+        told.append(("Joules", figure(sum(joules.values())), parts))
+    return told
 
 
 def _fates(traffic: Mapping[str, int]) -> str:
     names = ("lost", "overflowed", "unreachable", "in_flight")
     return ", ".join(f"{traffic[name]:,} {name.replace('_', ' ')}" for name in names if traffic[name]) or "all of them"
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -110,10 +123,21 @@ def _share(part: int, whole: int) -> float | None:
 def _promise(privacy: Mapping[str, Any]) -> str:
     if privacy["proven_epsilon"] is None:
         return "No proof bounds what this run gave away."
+    against = "".join(
+        f" Against {_observer(name)} ε is {figure(epsilon)}."
+        for name, epsilon in (privacy.get("observers") or {}).items()
+        if not isinstance(epsilon, dict)
+    )
     return (
         f"One row of training data lives at one agent, so the worst agent counts: the run is "
-        f"({figure(privacy['proven_epsilon'])}, {privacy['delta']:g})-differentially private by proof."
+        f"({figure(privacy['proven_epsilon'])}, {privacy['delta']:g})-differentially private by proof.{against}"
     )
+
+
+def _observer(name: str) -> str:
+    """The name that summary.json has for an observer, in words."""
+    words = {"eavesdropper": "an eavesdropper on all links", "agent": "any single agent"}
+    return words.get(name, f"the agents {name.replace('+', ', ')} together")
 
 
 def _reports(run: RunFacts) -> str:

@@ -18,7 +18,10 @@ from simnet.record.metrics import Row
 from simnet.report.page import COLOURS, ON_DARK, asset, bytes_of, cards, page, percent
 from simnet.studies.results import StudyResult, labels
 
-FIGURES = ("test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon", "simulated", "staleness_mean")
+FIGURES = (
+    *("test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon", "simulated", "staleness_mean"),
+    *("airtime_sent", "joules"),
+)
 """What a setting is judged by: the columns of summary.json."""
 OBJECTIVES = ("test_error", "wire_bytes", "proven_epsilon")
 """What the front weighs against each other; less is better."""

@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
-from simnet.agent.pacing import AnyPacing, Compute, Ideal
+from simnet.agent.pacing import AnyPacing, Compute, Ideal, Pacing
 from simnet.errors import ScenarioError
+from simnet.learning.dealing import BY_LABEL
 from simnet.learning.sources import Data
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
@@ -29,6 +30,7 @@ from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.part import OneOf, Section, WordOf
 from simnet.privacy.budget import Privacy
 from simnet.record.metrics import Cost
+from simnet.record.publication import LABELS_DEAL, TIMES_TELL
 from simnet.record.thinning import Log
 from simnet.scenario.toml import escaped, parse
 from simnet.sim.faults import AnyFault
@@ -36,6 +38,15 @@ from simnet.sim.radio import AnyChannel
 from simnet.sim.transport import AnyTransport, Datagram
 
 __all__ = ["Scenario"]
+
+
+_ON_A_CHANNEL = {
+    "bandwidth": "a shared channel has its own bit rate",
+    "queue": "what may wait at a station of a shared channel is `channel.queue`",
+    "mtu": "a shared channel cuts messages into frames of its own",
+    "framing": "a frame of a shared channel has its own header",
+}
+"""Fields of a link's line, and what a shared channel has in their place."""
 
 
 class Network(Section):
@@ -50,6 +61,9 @@ class Network(Section):
         None,
         description="`shared`: all links of an agent take turns on one line out; default: shared with a link preset of "
         "an access network (4g, satellite, lorawan, congested-wifi), else independent",
+    )
+    peers: Count | None = Field(
+        None, description="how many neighbours an agent speaks to in a round, drawn anew each time; absent: all"
     )
     codec: Annotated[str, WordOf(CODECS)] = Field("float64", description="how numbers are written into a message")
     topk: TopKSettings = Field(TopKSettings(), description="settings of the codec `top-k`")
@@ -73,6 +87,21 @@ class Network(Section):
         return self
 
     @model_validator(mode="after")
+    def _some_hear_nothing(self) -> Network:
+        if self.peers is None:
+            return self
+        if self.medium == "shared":
+            raise ValueError("peers: a shared medium reaches all neighbours at once; leave it out, or use unicast")
+        if self.pacing.waits_for_all:
+            raise ValueError(
+                f"peers: {self.pacing.word} pacing would wait for neighbours that say nothing in this round; use "
+                "ideal, deadline, quorum or free"
+            )
+        if self.codec == "top-k":
+            raise ValueError("peers: top-k tells what has changed since the last message, which most have not heard")
+        return self
+
+    @model_validator(mode="after")
     def _the_channel_is_the_line(self) -> Network:
         if self.channel is None:
             return self
@@ -82,8 +111,9 @@ class Network(Section):
             raise ValueError("uplink: a shared channel has no lines out; leave `uplink` away")
         if self.line.up is not None or self.line.down is not None:
             raise ValueError("line: a shared channel is the way out and in; leave `line` away")
-        if self.link.bandwidth is not None or any(other.bandwidth is not None for other in self.override):
-            raise ValueError("link.bandwidth: a shared channel has its own bit rate; leave `bandwidth` away")
+        for field, instead in _ON_A_CHANNEL.items():
+            if any(getattr(each, field) for each in (self.link, *self.override)):
+                raise ValueError(f"link.{field}: {instead}; leave `{field}` away")
         return self
 
     @property
@@ -166,9 +196,23 @@ class Scenario(Section):
             entrywise_codec=self.network.codec == "top-k",
             states_get_lost=any(fault.loses_state for fault in self.fault),
         )
+        if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
+            raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
         if reason := self.algorithm.misfit(around) or self.algorithm.misfit_of_privacy(self.privacy):
             raise ValueError(reason)
+        if self.network.peers is not None and self.algorithm.central:
+            raise ValueError("network.peers: a hub speaks to all its leaves, and they to nobody else; leave it out")
         return self
+
+    @property
+    def pacing(self) -> Pacing:
+        """When rounds end, and when messages leave."""
+        return self.network.pacing.hiding(work_tells=self.compute.tells)
+
+    def caveats(self, *, live: bool = False) -> list[str]:
+        """What ε does not cover in a run of it; real work takes its own time, whatever the scenario says of it."""
+        found = [TIMES_TELL] if (live or self.compute.tells) and not self.pacing.keeps_time else []
+        return found + ([LABELS_DEAL] if self.data.partition in BY_LABEL else [])
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:

@@ -19,7 +19,9 @@ from simnet.methods import METHODS
 from simnet.network.codec import CODECS
 from simnet.network.latency import LATENCIES
 from simnet.network.loss import PACKET_LOSSES
+from simnet.network.rates import RATES
 from simnet.network.topology import TOPOLOGIES
+from simnet.sim.faults import FAULTS
 from simnet.sim.radio import CHANNELS
 from simnet.sim.transport import TRANSPORTS
 
@@ -35,6 +37,8 @@ def catalogue() -> dict[str, dict[str, str]]:
         "channels": _lines(CHANNELS),
         "latencies": _lines(LATENCIES),
         "losses": _lines(PACKET_LOSSES),
+        "bandwidths": _lines(RATES),
+        "faults": _lines(FAULTS),
         "codecs": dict.fromkeys(CODECS, ""),
     }
 

@@ -184,6 +184,8 @@ def _about(here: Place) -> str:
         return _paragraph(here.tables[0])
     kinds = [f"- `{kind}`: {_paragraph(table)}" for kind, table in here.kinds.items()]
     short = [f"In short, {_uncapital(getdoc(check) or '')}" for check in here.checks]
+    if here.value is not None:
+        short.append(f"Or no table, but {getattr(here.value, 'what', 'a value')}.")
     return "\n\n".join([f"`{here.tag}` is one of:", "\n".join(kinds), *short])
 
 
@@ -205,7 +207,8 @@ def _value(info: FieldInfo, at: Path, seen: dict[tuple[Table, ...], str]) -> str
     here = place(info)
     tables = (here.item or here).tables
     if tables:
-        return f"{'tables' if here.item else 'a table'}: {seen.setdefault(tables, _link(at))}"
+        plain = "" if here.value is None else f"{getattr(here.value, 'what', 'a value')}, or "
+        return f"{plain}{'tables' if here.item else 'a table'}: {seen.setdefault(tables, _link(at))}"
     return ", ".join(f"`{choice}`" for choice in here.choices) or here.what
 
 

@@ -31,6 +31,8 @@ class Place:
     length: int | None = None
     plain: tuple[type, ...] = ()
     checks: tuple[Callable[[Any], Any], ...] = ()
+    value: Callable[[Any], Any] | None = None
+    """the check of a plain value that may stand in place of the tables"""
     default: Any = None
 
     @property
@@ -40,7 +42,8 @@ class Place:
             if words := getattr(check, "what", None):
                 return str(words)
         if self.tables:
-            return f"a table whose {self.tag} is one of {', '.join(self.kinds)}" if self.tag else "a table"
+            table = f"a table whose {self.tag} is one of {', '.join(self.kinds)}" if self.tag else "a table"
+            return table if self.value is None else f"{getattr(self.value, 'what', 'a value')}, or {table}"
         if self.choices:
             words = ", ".join(self.choices)
             return f"choose one of {words}" if len(self.choices) > 1 else f"only {words} is possible"
@@ -133,7 +136,7 @@ def _place(annotation: Any, metadata: tuple[Any, ...]) -> Place:
     for found in metadata:
         if isinstance(found, OneOf):
             short = () if found.short is None else (found.short,)
-            return Place(tables=tuple(found.parts.values()), checks=(*short, *checks))
+            return Place(tables=tuple(found.parts.values()), checks=(*short, *checks), value=found.plain)
         if isinstance(found, WordOf):
             return Place(choices=tuple(found.words), checks=checks)
     if origin is Annotated:

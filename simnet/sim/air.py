@@ -15,6 +15,7 @@ The stations decide when to send (`simnet.sim.stations`). The air tells them whe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -108,6 +109,11 @@ class Air:
     def sending(self, station: int) -> bool:
         """Whether a station sends."""
         return self._ears[station].sending is not None
+
+    def heard_since(self, station: int) -> float:
+        """Since when a station has heard something without a pause; infinite if it hears nothing."""
+        since = self._ears[station].since
+        return inf if since is None else since
 
     def begin(
         self,

@@ -206,7 +206,8 @@ class VirtualEngine:
             elif not self._launch(message, passage, now, wire_bytes[-1]):
                 # What fails at once does so before the next message is sent.
                 self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
-                self._fail(events.MessageUnreachable if self.is_cut(message) else events.MessageOverflowed, message)
+                full = passage.fate == "overflowed"
+                self._fail(events.MessageOverflowed if full else events.MessageUnreachable, message)
                 sent, wire_bytes, offered_bytes = [], [], []
         self._messages += len(peers)
         self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
@@ -240,11 +241,13 @@ class VirtualEngine:
     def silence(self, agent: int) -> None:
         """An agent went down: what waits for its lines, or is on them, never leaves."""
         now = self.env.now
+        if self.channel is not None:
+            self.channel.halt(agent)
         for link in self.links[agent].values():
             link.halt(now)
         for message, passage, carried, copies in self._outbox.get(agent, ()):
             if message.callbacks != () and passage.departs > now:
-                share = min(1.0, (passage.departs - now) / (passage.departs - passage.starts))
+                share = _unsent(passage, now)
                 self._withdraw(message, copies)
                 self.bus.lost(now, message, "sender-down", ceil(carried * share))
                 self.landed()
@@ -351,6 +354,11 @@ class VirtualEngine:
         self.in_flight -= 1
         if not self.in_flight:
             self.meeting.hold()
+
+
+def _unsent(passage: Passage, now: float) -> float:
+    """Which share of a message has not left; its first and its last bit may leave together."""
+    return 1.0 if passage.starts >= now else (passage.departs - now) / (passage.departs - passage.starts)
 
 
 def _ends(passage: Passage) -> float:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from math import inf
-from typing import TYPE_CHECKING, Annotated, Literal
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from simnet.errors import ScenarioError
+from simnet.network.measured_times import Unit
 from simnet.network.model import Ends, known_agents, known_link
-from simnet.parts.fields import Positive, PositiveSeconds, Seconds, Whole
+from simnet.network.timetables import Span, Timetable, gaps, read_timetable, up_share
+from simnet.parts.fields import FileName, Finder, Positive, PositiveSeconds, Seconds, Whole
 from simnet.parts.part import OneOf, Part, table
 from simnet.record import events
 from simnet.streams import Streams
@@ -24,9 +27,6 @@ if TYPE_CHECKING:
 
     from simnet.sim.engine import VirtualEngine
 
-Span = tuple[float, float]
-"""From when until when; until infinity if it is for good."""
-
 Place = tuple[int | None, int | None, list[int] | None]
 """Where it is, as an event tells it: an agent, a link, or the agents of one side."""
 
@@ -34,14 +34,21 @@ Place = tuple[int | None, int | None, list[int] | None]
 class Fault(Part):
     """Something that breaks."""
 
+    halts: ClassVar[bool] = False
+    """Whether agents stand still by it."""
+
     @property
     def loses_state(self) -> bool:
         """Whether an agent loses its model and dual by it."""
         return getattr(self, "state", "kept") == "lost"
 
     @abstractmethod
-    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams) -> Iterator[Happening]:
+    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams, find: Finder) -> Iterator[Happening]:
         """What happens by it, and when; `index` is its place in the scenario. Refuses what is not in the topology."""
+
+    def told(self, index: int, edges: nx.Graph[int], find: Finder) -> str | None:
+        """What its file says, in words; None if it has none."""
+        return None
 
 
 class SpanFault(Fault):
@@ -61,7 +68,7 @@ class SpanFault(Fault):
             raise ValueError("duration: needed with `every`")
         return self
 
-    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams) -> Iterator[Happening]:
+    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams, find: Finder) -> Iterator[Happening]:
         self.refuse_unknown(edges, f"fault.{index}")
         yield self, self.spans(streams, str(index))
 
@@ -99,6 +106,7 @@ class Crash(SpanFault):
     """An agent stops, and goes on after a while."""
 
     kind: Literal["crash"]
+    halts: ClassVar[bool] = True
     agent: Whole = Field(description="which one")
     state: Literal["kept", "lost"] = Field("kept", description="whether model and dual survive; the ledger always does")
 
@@ -131,12 +139,13 @@ class Churn(Fault):
     """Every agent is up and down in turns, for exponential times."""
 
     kind: Literal["churn"]
+    halts: ClassVar[bool] = True
     up: PositiveSeconds = Field(description="mean time up")
     down: PositiveSeconds = Field(description="mean time down")
     agents: tuple[Whole, ...] = Field((), description="which ones; empty: all")
     state: Literal["kept", "lost"] = Field("kept", description="whether model and dual survive; the ledger always does")
 
-    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams) -> Iterator[Happening]:
+    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams, find: Finder) -> Iterator[Happening]:
         known_agents(self.agents, edges, f"fault.{index}.agents")
         for agent in self.agents or sorted(edges):
             crash = Crash(kind="crash", agent=agent, every=self.up, duration=self.down, state=self.state)
@@ -226,13 +235,84 @@ class Straggler(SpanFault):
         engine.ports[self.agent].slowness *= 1 / self.factor
 
 
-FAULTS = table(Crash, Churn, LinkDown, Partition, Straggler)
+class _Timetabled(Fault):
+    """Up and down by a file."""
+
+    ends: ClassVar[int]
+    """How many agents a line names: one, or the two of a link."""
+
+    file: FileName
+    unit: Unit | None = Field(None, description="what the times count; seconds if absent")
+    period: PositiveSeconds | None = Field(
+        None, description="after which the file begins again; absent: after the last interval it is down for good"
+    )
+
+    def up_times(self, index: int, edges: nx.Graph[int], find: Finder) -> Timetable:
+        """What the file says."""
+        path = find(self.file)
+        found = read_timetable(path, f"fault.{index}.file = {path}", self.ends, self.unit, edges)
+        last = max(end if end < inf else start for spans in found.values() for start, end in spans)
+        if self.period is None:
+            return found
+        if last > self.period:
+            raise ScenarioError(f"fault.{index}.period = {self.period:g}: at least {last:g}, the last time in {path}")
+        return {who: [(start, min(end, self.period)) for start, end in spans] for who, spans in found.items()}
+
+    def told(self, index: int, edges: nx.Graph[int], find: Finder) -> str:
+        found = self.up_times(index, edges, find)
+        times = [time for spans in found.values() for span in spans for time in span if isfinite(time)]
+        until = self.period or max(times) or 1.0
+        shares = [100 * up_share(spans, until) for spans in found.values()]
+        what = "agents" if self.ends == 1 else "links"
+        again = "repeats" if self.period else "then down for good"
+        return (
+            f"{what} named: {len(shares)}, up {np.mean(shares):.3g} % of {until:g} s on average "
+            f"({min(shares):.3g} to {max(shares):.3g} %), {again}"
+        )
+
+
+class Availability(_Timetabled):
+    """Agents are up in the intervals of a file, and down between them."""
+
+    kind: Literal["availability"]
+    halts: ClassVar[bool] = True
+    file: FileName = Field(description="CSV file, a line per interval: agent, from, to; whoever is absent is always up")
+    state: Literal["kept", "lost"] = Field("kept", description="whether model and dual survive; the ledger always does")
+    ends: ClassVar[int] = 1
+
+    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams, find: Finder) -> Iterator[Happening]:
+        for (agent,), up in self.up_times(index, edges, find).items():
+            yield Crash(kind="crash", agent=agent, at=0.0, state=self.state), gaps(up, self.period)
+
+
+class Contacts(_Timetabled):
+    """Links are up in the intervals of a file, and down between them.
+
+    The neighbours of an agent stay the same: a link that is down is one over which nothing passes.
+    """
+
+    kind: Literal["contacts"]
+    file: FileName = Field(description="CSV file, a line per interval: agent, agent, from, to, either way round")
+    others: Literal["up", "down"] = Field("up", description="what the links are that the file does not name")
+    ends: ClassVar[int] = 2
+
+    def happenings(self, index: int, edges: nx.Graph[int], streams: Streams, find: Finder) -> Iterator[Happening]:
+        found = self.up_times(index, edges, find)
+        for a, b in found:
+            known_link(a, b, edges, f"fault.{index}.file")
+        absent = [(min(ends), max(ends)) for ends in edges.edges] if self.others == "down" else []
+        for ends in [*found, *sorted(set(absent) - found.keys())]:
+            down = gaps(found.get(ends, []), self.period if ends in found else None)
+            yield LinkDown(kind="link-down", link=(ends[0], ends[1]), at=0.0), down
+
+
+FAULTS = table(Crash, Churn, LinkDown, Partition, Straggler, Availability, Contacts)
 AnyFault = Annotated[Fault, OneOf(FAULTS)]
 
 
-def happenings(faults: Sequence[Fault], edges: nx.Graph[int], streams: Streams) -> list[Happening]:
+def happenings(faults: Sequence[Fault], edges: nx.Graph[int], streams: Streams, find: Finder) -> list[Happening]:
     """Everything that breaks in a network; refuses faults of what is not there."""
-    return [found for index, fault in enumerate(faults) for found in fault.happenings(index, edges, streams)]
+    return [found for index, fault in enumerate(faults) for found in fault.happenings(index, edges, streams, find)]
 
 
 def schedule(engine: VirtualEngine, happening: Happening) -> None:

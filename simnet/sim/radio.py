@@ -27,7 +27,7 @@ from simnet.parts.part import OneOf, Part, bare_word, table
 from simnet.record import events
 from simnet.record.bus import Reason
 from simnet.sim.air import Air, Use
-from simnet.sim.stations import Dcf, DcfStation, DeafStation, Job, Station, at_once, at_slots, in_turn
+from simnet.sim.stations import Dcf, DcfStation, DeafStation, End, Job, Station, at_once, at_slots, in_turn
 from simnet.streams import Streams
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class ChannelKind(Part):
     def station(self, air: Air, agent: int, agents: int, streams: Streams) -> Station:
         """What decides when an agent sends."""
         raise NotImplementedError
+
+    def left_out(self, *, reports: bool) -> list[str]:
+        """What a run over this channel leaves out; `reports` if rows travel before the first round."""
+        told = ["no capture effect: of two signals at once the stronger is lost too"]
+        return [*told, "rows that travel before the first round do not use the channel"] if reports else told
 
     def frames(self, size: int, overhead: int) -> list[int]:
         """The frames of a message of `size` bytes, by their bytes on the air."""
@@ -280,6 +285,10 @@ class Radio:
             else:
                 station.offer(job)
 
+    def halt(self, agent: int) -> None:
+        """An agent went down, and its station with it."""
+        self._air.stations[agent].halt()
+
     def _used(self, use: Use) -> None:
         self.engine.emit(events.AirUsed(use.sender, round(use.airtime, 9), round(use.heard, 9), round(use.busy, 9)))
 
@@ -298,13 +307,12 @@ class _Delivery(Job):
         """Receivers that have missed a frame, and why; None: the link lost it."""
         self._got = False
         """The receiver who is to answer has got the present frame already."""
-
-    def allowed(self) -> bool:
-        return not self._engine.ports[self._frame.sender].down
+        self._unsent = sum(frames)
 
     def sent(self, attempt: int, size: int) -> None:
         if attempt == 1:
             self._got = False
+            self._unsent -= size
             return
         self._engine.emit(events.MessageRetransmitted(*self._where(self._messages[0]), attempt, size))
 
@@ -330,15 +338,15 @@ class _Delivery(Job):
         if not self.acknowledged:
             self._spoilt.setdefault(target, "collision")
 
-    def over(self, *, given_up: bool) -> None:
+    def over(self, why: End | None) -> None:
         engine = self._engine
         for peer, message in self._pending.items():
-            if not self.allowed():
-                engine.bus.lost(engine.now, message, "sender-down")
-            elif given_up and engine.is_unreachable(message):
-                engine.emit(events.MessageUnreachable(*self._where(message)))
+            # The bytes of all are counted with the first message, which is pending while some have not left.
+            unsent, self._unsent = self._unsent, 0
+            if why == "retries" and engine.is_unreachable(message):
+                engine.emit(events.MessageUnreachable(*self._where(message), unsent))
             else:
-                engine.bus.lost(engine.now, message, "retries" if given_up else self._spoilt[peer])
+                engine.bus.lost(engine.now, message, why or self._spoilt[peer], unsent)
             engine.landed()
 
     def refused(self) -> None:

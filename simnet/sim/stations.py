@@ -9,12 +9,16 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import floor, inf
-from typing import cast
+from typing import Literal, cast
 
 from simnet.sim.air import Air, Transmission
 
 _ROUNDING = 1e-6
 """Of a slot: what floating point may be wrong by when slots are counted."""
+
+
+End = Literal["retries", "sender-down"]
+"""Why a job ends before all of it has been sent: no acknowledgement came, or its station's host went down."""
 
 
 class Job:
@@ -28,10 +32,6 @@ class Job:
         self.frames = deque(frames)
         self.acknowledged = acknowledged
 
-    def allowed(self) -> bool:
-        """Whether its station still sends; asked before every transmission."""
-        return True
-
     def sent(self, attempt: int, size: int) -> None:
         """A frame leaves, for the `attempt`-th time."""
 
@@ -42,8 +42,8 @@ class Job:
     def missed(self, target: int) -> None:
         """A frame was lost at a target by a collision, or its station gave it up."""
 
-    def over(self, *, given_up: bool) -> None:
-        """Nothing of it will be sent any more."""
+    def over(self, why: End | None) -> None:
+        """Nothing of it will be sent any more: all of it was, or why not."""
 
 
 class Station:
@@ -53,6 +53,10 @@ class Station:
         self._air, self._agent, self._seconds = air, agent, seconds
         self._limit = inf if limit is None else limit
         self._queue: deque[Job] = deque()
+        self._turn = 0
+        """Which of its plans to send counts: the others are out of date."""
+        self._broken = False
+        """Its host went down while the first job was on the air, and nothing follows the frame that was."""
 
     @property
     def full(self) -> bool:
@@ -69,21 +73,41 @@ class Station:
         """The first job of the queue is next; `fresh` if the station had nothing to send before."""
         raise NotImplementedError
 
-    def _current(self) -> Job | None:
-        """The job to send a frame of, now; None if the station is not able to, and all its jobs are over."""
-        if not self._queue or self._queue[0].allowed():
-            return self._queue[0] if self._queue else None
-        while self._queue:
-            self._queue.popleft().over(given_up=True)
-        return None
+    @property
+    def _on_air(self) -> bool:
+        """Whether a frame of the first job is being sent."""
+        return self._air.sending(self._agent)
+
+    def halt(self) -> None:
+        """The host went down: what waits here is lost. A frame on the air is finished, and nothing follows it."""
+        kept = 1 if self._queue and self._on_air else 0
+        self._broken = bool(kept)
+        self._turn += 1
+        lost = [self._queue.pop() for _ in range(len(self._queue) - kept)]
+        for job in reversed(lost):
+            job.over("sender-down")
+
+    def _plan_to_send(self, time: float) -> None:
+        """Send at a point in time, unless another plan is made before."""
+        self._turn += 1
+        turn = self._turn
+        self._air.clock.at(time, lambda: self._send() if turn == self._turn else None)
+
+    def _send(self) -> None:
+        """Begin to send the next frame of the first job."""
+        raise NotImplementedError
 
     def _next_frame(self, *, given_up: bool = False) -> None:
         """A frame of the first job is done with, or the whole job is given up."""
         job = self._queue[0]
         job.frames.popleft()
-        if given_up or not job.frames:
+        why: End | None = "retries" if given_up else None
+        if self._broken and (given_up or job.frames):
+            why = "sender-down"
+        if why or not job.frames:
+            self._broken = False
             self._queue.popleft()
-            job.over(given_up=given_up)
+            job.over(why)
 
     def grew_busy(self) -> None:
         """Somebody in range begins to send; nobody did before, and this station is silent."""
@@ -126,12 +150,10 @@ class DeafStation(Station):
     def _begin_job(self, *, fresh: bool) -> None:
         clock = self._air.clock
         now = max(clock.now, self._silent_until)
-        clock.at(self._opening(now, self._seconds(self._queue[0].frames[0])), self._send)
+        self._plan_to_send(self._opening(now, self._seconds(self._queue[0].frames[0])))
 
     def _send(self) -> None:
-        job = self._current()
-        if job is None:
-            return
+        job = self._queue[0]
         size = job.frames[0]
         seconds = self._seconds(size)
         self._silent_until = self._air.clock.now + seconds / self._duty
@@ -203,7 +225,8 @@ class Dcf:
 class DcfStation(Station):
     """CSMA/CA as in IEEE 802.11-2016, clause 10.3.4, basic access.
 
-    A frame that finds the channel idle for DIFS leaves at once. Otherwise, and after every transmission, the station
+    A frame that finds the channel idle for DIFS leaves at once; what others began within the last moments (`sensing`)
+    is not noticed yet, and the two collide. Otherwise, and after every transmission, the station
     draws a number of slots from its window, counts the idle ones, stands still while the channel is busy, and
     sends at 0. The count begins DIFS after the channel grew idle, EIFS after a frame that could not be understood.
     Who hears a frame that is for another leaves the channel to its acknowledgement. Without an acknowledgement a frame
@@ -226,7 +249,6 @@ class DcfStation(Station):
         self._attempt = 0
         self._waiting = False
         """A frame is on the air, or its acknowledgement is waited for."""
-        self._turn = 0
         self._plan = inf
         """When it will send if nothing happens."""
         # From when on slots count: after what was heard, after what it sent, after what others reserved.
@@ -236,24 +258,36 @@ class DcfStation(Station):
     def _ready(self) -> float:
         return max(self._after_heard, self._after_sent, self._after_reserved)
 
+    @property
+    def _on_air(self) -> bool:
+        return self._waiting
+
+    def halt(self) -> None:
+        super().halt()
+        if not self._waiting:
+            self._window, self._attempt, self._plan = self._rules.smallest, 0, inf
+
     def _begin_job(self, *, fresh: bool) -> None:
-        if fresh and not self._slots and self._air.busy(self._agent):
+        if fresh and not self._slots and self._senses(self._air.clock.now):
             self._slots = self._drawn()
         self._contend()
+
+    def _senses(self, time: float) -> bool:
+        """Whether what is on the air now will have been noticed at some time."""
+        noticed = self._air.heard_since(self._agent) + self._rules.sensing
+        return time >= noticed or self._air.sending(self._agent)
 
     def _drawn(self) -> int:
         return int(next(self._uniforms) * (self._window + 1))
 
     def _contend(self) -> None:
-        """Plan to send, unless there is nothing, or the channel is busy: then `grew_idle` comes back to it."""
-        clock = self._air.clock
+        """Plan to send, unless there is nothing, or the channel will be busy: then `grew_idle` comes back to it."""
         self._turn += 1
         self._plan = inf
-        if self._waiting or not self._queue or self._air.busy(self._agent):
-            return
-        turn = self._turn
-        self._plan = max(clock.now, self._ready + self._slots * self._rules.slot)
-        clock.at(self._plan, lambda: self._send() if turn == self._turn else None)
+        time = max(self._air.clock.now, self._ready + self._slots * self._rules.slot)
+        if not self._waiting and self._queue and not self._senses(time):
+            self._plan = time
+            self._plan_to_send(time)
 
     def grew_busy(self) -> None:
         if self._plan - self._air.clock.now >= self._rules.sensing:  # otherwise it is too late to notice
@@ -279,11 +313,8 @@ class DcfStation(Station):
             self._after_reserved = max(self._after_reserved, now + sent.reserved + rules.difs)
 
     def _send(self) -> None:
-        job = self._current()
+        job = self._queue[0]
         self._plan, self._slots = inf, 0
-        if job is None:
-            self._attempt = 0
-            return
         self._attempt += 1
         self._waiting = True
         job.sent(self._attempt, job.frames[0])
@@ -324,7 +355,7 @@ class DcfStation(Station):
 
     def _fail(self) -> None:
         """No acknowledgement came."""
-        if self._attempt >= self._rules.attempts:
+        if self._broken or self._attempt >= self._rules.attempts:
             self._done(given_up=True)
             return
         self._window = min(2 * self._window + 1, self._rules.largest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from simnet.agent.audience import Audience
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages, never
 from simnet.methods.peer import Known, Peer, Proposal
@@ -37,10 +38,12 @@ class VirtualPort:
         rounds: int,
         inbox: Inbox | None,
         recovery: float,
+        audience: Audience,
     ) -> None:
         self.agent = agent
         self.neighbours: Sequence[int] = neighbourhood.peers
         self.emit = engine.emit
+        self.audience = audience.of
         self.inbox = inbox
         self.down = 0
         """How many faults keep it down."""
@@ -89,14 +92,14 @@ class VirtualPort:
         return self._writer.letter(peer, parts)
 
     def broadcast(self, round: int, payload: bytes) -> None:
-        self._engine.send(self.agent, self.neighbours, round, _VALUE, payload, self._writer.said(payload))
+        self._engine.send(self.agent, self.audience(round), round, _VALUE, payload, self._writer.said(payload))
 
     def post(self, round: int, payloads: Mapping[int, bytes]) -> None:
         for peer, payload in payloads.items():
             self._engine.send(self.agent, (peer,), round, _VALUE, payload)
 
     def notify(self, round: int) -> None:
-        self._engine.send(self.agent, self.neighbours, round, _NOTICE, b"")
+        self._engine.send(self.agent, self.audience(round), round, _NOTICE, b"")
 
     async def until(self, ready: Callable[[], bool], deadline: float | None) -> bool:
         if ready is never and deadline is not None:
@@ -119,6 +122,9 @@ class VirtualPort:
         if self._waiting is not None and self._waiting[0] is signal:
             self._waiting = None
             signal.end(False)
+
+    def alarm(self, time: float) -> Signal:
+        return self._engine.timer(time, NEW_WORK)
 
     async def rendezvous(self) -> None:
         await self._engine.meeting.join(self.agent)

@@ -22,7 +22,10 @@ from simnet.streams import Streams
 
 Interval = Literal["t", "bootstrap"]
 
-COSTS = ("t", "wire_bytes", "payload_bytes", "messages", "broadcasts", "proven_epsilon", "claimed_epsilon", "round")
+COSTS = (
+    *("t", "wire_bytes", "payload_bytes", "messages", "broadcasts", "proven_epsilon", "claimed_epsilon", "round"),
+    *("airtime_sent", "joules"),
+)
 _LEVEL = 0.95
 _RESAMPLES = 2000
 

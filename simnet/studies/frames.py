@@ -36,6 +36,7 @@ def run_row(record: Row) -> Row:
             row |= value
         elif name in _PREFIXED:
             row |= {f"{name}_{each}": amount for each, amount in value.items()}
+            row |= {"joules": sum(value.values())} if name == "joules" else {}
         elif name == "last_rounds":
             row["last_round_min"] = min(value, default=0)
         elif name == "skips_by_reason":

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEADLINES = ("test_error", "wire_bytes", "simulated", "proven_epsilon")
+ON_AIR = ("airtime_sent", "joules")
+"""Headlines of studies whose agents share a channel, or have prices of power."""
 
 
 class StudyResult:
@@ -52,6 +54,11 @@ class StudyResult:
         return found
 
     @property
+    def headlines(self) -> list[str]:
+        """The figures that a table shows if nobody chooses others."""
+        return [*HEADLINES, *(name for name in ON_AIR if name in self.runs.columns)]
+
+    @property
     def rounds(self) -> pl.DataFrame:
         """One row per round of every run."""
         if self._rounds is None:
@@ -67,7 +74,7 @@ class StudyResult:
 
     def means(self, *figures: str, by: Sequence[str] | None = None, interval: aggregate.Interval = "t") -> pl.DataFrame:
         """Mean, confidence interval, median and range of figures over the replicates of each setting."""
-        return aggregate.means(self.runs, self._by(by), figures or HEADLINES, interval)
+        return aggregate.means(self.runs, self._by(by), figures or self.headlines, interval)
 
     def differences(self, field: str, baseline: Any, *figures: str, interval: aggregate.Interval = "t") -> pl.DataFrame:
         """What each value of a field changes against its baseline, seed by seed.
@@ -75,7 +82,9 @@ class StudyResult:
         All other settings are equal, but for those that change together with the field.
         """
         others = [name for fields in self.together if field not in fields for name in fields]
-        return aggregate.differences(self.runs, self.fields, others, field, baseline, figures or HEADLINES, interval)
+        return aggregate.differences(
+            self.runs, self.fields, others, field, baseline, figures or self.headlines, interval
+        )
 
     def reaching(self, target: float, cost: str = "wire_bytes", *, by: Sequence[str] | None = None) -> pl.DataFrame:
         """What it costs until the test error is at most `target`; a run that never gets there is censored."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,8 @@ def plan(study: Study) -> list[PlannedRun]:
         scenario = resolve(study.base, settings)
         resolved = scenario.resolved()
         shown_settings = {field: settings.get(field, _inside(resolved, field)) for field in varied}
+        if study.axes and not study.common_noise:
+            scenario = with_noise_of_its_own(scenario)
         for seed in study.seeds:
             seeded = scenario.model_copy(update={"seed": seed})
             run = PlannedRun(len(runs), run_key(seeded, digests), seed, shown_settings, seeded)
@@ -49,6 +53,17 @@ def plan(study: Study) -> list[PlannedRun]:
                 )
             runs.append(run)
     return runs
+
+
+def with_noise_of_its_own(scenario: Scenario) -> Scenario:
+    """The scenario with a name for its noise that no other setting has.
+
+    Two settings that share their noise give away more than either promises: their releases differ by what the data do.
+    """
+    if scenario.privacy.noise != "seed" or scenario.privacy.calibration == "none":
+        return scenario
+    setting = json.dumps(scenario.resolved() | {"name": "", "seed": 0}, sort_keys=True)
+    return scenario.with_(**{"privacy.noise_name": sha256(setting.encode()).hexdigest()[:16]})
 
 
 def resolve(base: Scenario, settings: Settings) -> Scenario:

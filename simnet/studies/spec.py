@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.parts.fields import Name, Number
+from simnet.parts.fields import Name, Number, Switch
 from simnet.parts.part import Section
 from simnet.scenario import Scenario
 from simnet.scenario.messages import sentence
@@ -67,6 +67,11 @@ class _File(Section):
     scenario: _Inline | None = Field(None, description="the scenario itself")
     grid: _Fields = Field({}, description="fields and their values, every combination")
     zip: tuple[_Fields, ...] = Field((), description="fields and their values, those of one place together")
+    common_noise: Switch = Field(
+        False,
+        description="all settings draw the same privacy noise, which sharpens their differences; then at most one of "
+        "the runs may be published",
+    )
     replicates: Annotated[int | tuple[int, ...], BeforeValidator(_Replicates())] = Field(1, description="seeds")
 
     @model_validator(mode="after")
@@ -85,6 +90,7 @@ class Study:
     base: Scenario
     axes: tuple[tuple[Settings, ...], ...]
     seeds: tuple[int, ...]
+    common_noise: bool = False
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
@@ -116,7 +122,7 @@ class Study:
         runs = prod(map(len, (*axes, seeds)))
         if runs > MOST_RUNS:
             raise ScenarioError(f"grid: {runs:,} runs, and a study has at most {MOST_RUNS:,}")
-        return cls(file.name, file.question, base, axes, seeds)
+        return cls(file.name, file.question, base, axes, seeds, file.common_noise)
 
     @property
     def fields(self) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from simnet.agent.pacing import PACINGS, Compute, Deadline
+from simnet.errors import ScenarioError, SimnetError
 from simnet.record.events import ReleaseMade
 from simnet.streams import Streams
 from tests.worlds import TICKS, found, lawful, told, world
@@ -199,3 +200,44 @@ def test_measured_times_of_work_are_read_once_for_all_agents(tmp_path):
     read = compute.read(lambda name: tmp_path / name)
     (tmp_path / "times.csv").unlink()
     assert [read.for_agent(Streams(1), agent, 80)(3) for agent in range(2)] == pytest.approx([0.8, 0.8])
+
+
+SLOTS = {"network.pacing": TICKS | {"send_at": 0.05}, "compute.time": 0.0, "compute.per_gradient": 0.001}
+
+
+def pattern(result) -> list[tuple[float, int, int, int, int]]:
+    return [(t, e.agent, e.peer, e.round, e.wire_bytes) for t, e in found(result, "message.sent")]
+
+
+def test_messages_leave_at_times_that_the_data_do_not_change():
+    """Two hundred data sets each way: one traffic pattern, where the time of a solve tells them apart without slots."""
+    base = {"algorithm": {"name": "pp-admm", "eta": 0.5}, "rounds": 3, "topology": {"kind": "ring", "agents": 3}}
+    seeds = range(200)
+    slotted = {tuple(pattern(lawful(**base, **SLOTS, **{"data.seed": seed}))) for seed in seeds}
+    assert len(slotted) == 1
+    prompt = SLOTS | {"network.pacing": {"kind": "barrier"}}
+    assert len({tuple(pattern(lawful(**base, **prompt, **{"data.seed": seed}))) for seed in range(40)}) > 1
+
+
+def test_where_the_time_of_a_solve_tells_something_messages_wait_by_default():
+    tells, constant = (
+        lawful(**{"network.pacing": TICKS, "compute.time": 0.02, "compute.per_gradient": each}) for each in (0.001, 0.0)
+    )
+    assert {round(t % 0.1, 9) for t, _ in found(tells, "message.sent")} == {0.05}
+    assert {round(t % 0.1, 9) for t, _ in found(constant, "message.sent")} == {0.02}
+
+
+def test_work_that_outlasts_its_slot_makes_the_run_invalid():
+    with pytest.raises(SimnetError, match=r"network\.pacing\.send_at = 0\.05 s.*invalid"):
+        lawful(**{"network.pacing": TICKS | {"send_at": 0.05}, "compute.time": 0.06})
+
+
+@pytest.mark.parametrize("send_at", [0.1, 0.2])
+def test_a_slot_lies_inside_the_period(send_at):
+    with pytest.raises(ScenarioError, match="send_at"):
+        world(**{"network.pacing": TICKS | {"send_at": send_at}})
+
+
+def test_agents_that_go_down_cannot_keep_fixed_times():
+    with pytest.raises(ScenarioError, match=r"network\.pacing\.send_at"):
+        world(**SLOTS, fault=[{"kind": "crash", "agent": 0, "at": 0.1, "duration": 0.1}])

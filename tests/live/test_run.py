@@ -127,6 +127,8 @@ def test_whatever_the_clocks_say_causes_come_before_effects(skews, hops):
     [
         ({"network.pacing": "ideal"}, "no real agent knows"),
         ({"until": 5.0}, "only simulated time can end a run"),
+        ({"network": {"pacing": {"kind": "free"}, "peers": 1}}, "a live agent speaks to all its neighbours"),
+        ({"fault": [{"kind": "availability", "file": "up.csv"}]}, "live agents break for real"),
         ({"fault": [{"kind": "crash", "agent": 0, "at": 1.0}]}, "break for real"),
         ({"algorithm": {"name": "pdml"}}, "there are no live users"),
         ({"algorithm": {"name": "dp-admm"}, "topology": {"kind": "star", "agents": 3}}, "untrusted hub can be live"),

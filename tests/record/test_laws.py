@@ -275,6 +275,37 @@ def test_in_lock_step_a_value_of_a_later_round_is_not_in_force_yet():
     assert pair(*ahead, *arrivals, *behind, *ended(0, 1, 0), pacing="deadline") == []
 
 
+@pytest.mark.parametrize(
+    ("place", "complaint"),
+    [
+        (("crash", 1), "message 1 is delivered to agent 1, which is down"),
+        (("link-down", 1, 0), "message 1 is delivered over the link 0-1, which is down"),
+        (("partition", None, None, [1]), "message 1 is delivered over the link 0-1, which is down"),
+        (("crash", 0), None),
+        (("partition", None, None, [0, 1]), None),
+    ],
+)
+def test_nothing_reaches_an_agent_that_is_down_or_crosses_a_link_that_is(place, complaint):
+    arrives = [*broadcast(0, 1, 1), ev.MessageDelivered(1, 1, 0, 1), *ended(0, 1, 1)]
+    findings = pair(ev.FaultBegan(*place), *arrives)
+    assert [finding.partition(" s: ")[2] for finding in findings] == ([] if complaint is None else [complaint])
+    assert pair(ev.FaultBegan(*place), ev.FaultEnded(*place), *arrives) == []
+
+
+def test_an_agent_speaks_to_so_many_neighbours_as_the_scenario_says():
+    first = start(3, [(0, 1), (0, 2), (1, 2)])
+    first.scenario["network"]["peers"] = 1
+    one = [*broadcast(0, 1, 1), ev.ValueUsed(0, 1, 1, 1), ev.ValueUsed(0, 1, 2, 1), ev.DualUpdated(0, 1)]
+    assert judge([(0.0, first), *((1.0, event) for event in one)]) == []
+    both = [*one[:-3], ev.MessageSent(0, 1, 2, 2, "value", 8, 29), *one[-3:]]
+    (finding,) = judge([(0.0, first), *((1.0, event) for event in both)])
+    assert finding.endswith("agent 0 in round 1 sends 2 messages to 1 neighbours")
+
+
+def test_a_fault_that_ends_without_having_begun_does_not_stop_the_judge():
+    assert pair(ev.FaultEnded("partition", None, None, [0]), ev.FaultEnded("crash", 1)) == []
+
+
 def test_a_round_is_evaluated_after_all_have_finished_it_and_once():
     done = ev.EvaluationDone(1, 0.2, 0.3, 0.3, 0.0, 0.0)
     (finding,) = pair(*broadcast(0, 1, 1), *ended(0, 1, 1), done)
@@ -299,7 +330,7 @@ def test_nothing_comes_before_the_start():
     assert finding.endswith("round.started comes before run.started")
 
 
-@pytest.mark.parametrize("odd", [{"network": 3}, {"network": {"pacing": None}}, {}])
+@pytest.mark.parametrize("odd", [{"network": 3}, {"network": {"pacing": None, "peers": "x"}}, {}])
 def test_a_scenario_of_another_shape_does_not_stop_the_judge(odd):
     begin = ev.RunStarted(ev.SCHEMA, "0.1.0", False, odd, [(0, 1)], [1, 1], 2)
     assert judge([(0.0, begin), *((1.0, event) for event in (*broadcast(0, 1, 1), *ended(0, 1, 1)))]) == []

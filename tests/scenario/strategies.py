@@ -63,7 +63,8 @@ def values(here: Place, at: tuple[str | int, ...] = (), fixed: Fixed | None = No
         members = {kind: tables(table, at, fixed) for kind, table in here.kinds.items()}
         if here.tag and (kinds := fixed.get(dotted((*at, here.tag)))) is not None:
             return kinds.flatmap(lambda kind: members[kind].map(lambda content: content | {here.tag: kind}))
-        return st.one_of(*(members.values() or [tables(here.tables[0], at, fixed)]))
+        plain = () if here.value is None else (accepted(here.value),)
+        return st.one_of(*(members.values() or [tables(here.tables[0], at, fixed)]), *plain)
     if here.choices:
         return st.sampled_from(here.choices)
     if here.item is not None:

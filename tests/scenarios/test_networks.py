@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from analysis import make_commuters
 from simnet import Result, Scenario, run
 from simnet.agent.pacing import ALIGNED
 from simnet.record.laws import Laws
+from simnet.record.verify import replay, verify
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "networks"
 # The long one is what test_duals_under_loss runs.
@@ -68,3 +70,22 @@ def test_news_over_a_satellite_is_old():
 
 def test_a_cut_cable_leaves_two_continents_to_themselves_for_a_while():
     assert result("two-continents").summary["communication"]["unreachable"] > 0
+
+
+def test_commuters_learn_with_edge_duals_and_not_with_the_papers():
+    summary = result("commuters").summary
+    node = run(Scenario.load(FOLDER / "commuters.toml").with_(**{"algorithm.duals": "node"})).summary
+    assert summary["communication"]["unreachable"] > 0
+    assert summary["staleness"]["missed_share"] > 0.5
+    assert summary["accuracy"]["test_error"] < 0.1 < node["accuracy"]["test_error"]
+    assert summary["privacy"]["proven_epsilon"] <= 10.0
+
+
+@pytest.mark.parametrize("name", make_commuters.FILES)
+def test_the_commuters_files_are_made_by_their_rule(name):
+    assert (FOLDER / "commuters" / name).read_text(encoding="utf-8") == make_commuters.FILES[name]()
+
+
+def test_a_stored_run_of_the_commuters_is_verified_and_replayed(tmp_path):
+    stored = run(Scenario.load(FOLDER / "commuters.toml"), tmp_path)
+    assert verify(stored.folder, ALIGNED).findings == replay(stored.folder).findings == ()

@@ -28,7 +28,9 @@ from simnet.network.model import LinkModel
 from simnet.network.queueing import Transmitter
 from simnet.record import events
 from simnet.record.bus import Bus
+from simnet.sim import radio
 from simnet.sim.engine import evaluation_done
+from simnet.sim.radio import Radio
 from simnet.sim.sim_events import Meeting, Message
 from simnet.sim.transport import Reliable
 from simnet.sim.virtual_port import VirtualPort
@@ -76,12 +78,13 @@ class ReferenceEngine:
         self.down_lines: Mapping[int, Transmitter] = {}
         self.cut: dict[tuple[int, int], int] = {}
         self.transport: Reliable | None = None
-        self.meeting = Meeting(self.signal, agents, lambda: self._in_flight == 0, lambda a: not self.ports[a].down)
+        self.channel: Radio | None = None
+        self.meeting = Meeting(self.signal, agents, lambda: self.in_flight == 0, lambda a: not self.ports[a].down)
         self._shared_medium = shared_medium
         self._plans: list[tuple[float, int, int, Callable[[], None]]] = []
         self._order, self._numbers = count(), count(1)
         self._work: list[tuple[Work, Wait]] = []
-        self._unfinished, self._in_flight = agents, 0
+        self._unfinished, self.in_flight, self._over = agents, 0, False
 
     def attach(self, port: VirtualPort, program: Coroutine[Any, Any, None]) -> None:
         self.ports[port.agent] = port
@@ -95,7 +98,7 @@ class ReferenceEngine:
         wait.go_on = lambda value: self._resume(program, value)
 
     def run(self) -> None:
-        while self._unfinished:
+        while self._unfinished and not self._over:
             if not self._plans:
                 raise SimnetError(f"the simulation stalled at t = {self.now:g} s: every agent waits")
             self.now, _, _, then = self._plans.pop(0)
@@ -140,10 +143,20 @@ class ReferenceEngine:
         for figures in self.scoreboard.excuse(agent):
             self.emit(evaluation_done(figures))
 
+    def end_at(self, time: float) -> None:
+        def end() -> None:
+            self.emit(evaluation_done(self.scoreboard.as_it_stands()))
+            self._over = True
+
+        self.at(time, end, NEW_WORK)
+
     def send(
         self, sender: int, peers: Sequence[int], round: int, kind: Kind, payload: bytes, parts: Parts | None = None
     ) -> None:
         frame, departure = Frame(kind, sender, round, 0, payload), None
+        if self.channel is not None:
+            self.channel.carry(frame, [Message((), frame, parts, peer, next(self._numbers)) for peer in peers])
+            return
         for peer in peers:
             way, size, first = self.links[sender][peer], (0, 0, 0), departure is None
             if self._shared_medium and first:
@@ -155,31 +168,46 @@ class ReferenceEngine:
             self.emit(events.MessageSent(sender, round, peer, message.number, kind.label, *size))
             if self.transport is not None and kind in (Kind.VALUE, Kind.NOTICE):
                 self.transport.begin(message, passage)
-            elif self.is_cut(message):
-                self._fate(events.MessageUnreachable, message)
-            elif passage.fate == "overflowed":
-                self._fate(events.MessageOverflowed, message)
-            elif passage.fate == "lost":
-                self.launched()
-                self._outbox.append((message, passage, size[1]))
-                self.at(passage.departs, lambda message=message: self._lose(message))
             else:
-                self.launched()
-                self._outbox.append((message, passage, size[1]))
-                self.at(passage.arrives, lambda message=message: self._come_down(message))
-                for time in passage.copies:
-                    self.at(time, lambda message=message: self._repeat(message))
+                self._launch(message, passage, size[1])
+
+    def carried(self, message: Message, passage: Passage) -> None:
+        """The channel has carried a message that counts as in flight already."""
+        self.in_flight -= 1
+        self._launch(message, passage, 0)
+        self.meeting.hold()
+
+    def _launch(self, message: Message, passage: Passage, size: int) -> None:
+        if passage.fate == "overflowed":
+            self._fate(events.MessageOverflowed, message)
+        elif self.is_cut(message):
+            self._fate(events.MessageUnreachable, message)
+        else:
+            self.launched()
+            self._outbox.append((message, passage, size))
+            if passage.fate == "lost":
+                self.at(passage.departs, lambda: self._lose(message))
+                return
+            self.at(passage.arrives, lambda: self._come_down(message))
+            for time in passage.copies:
+                self.at(time, lambda: self._repeat(message))
 
     def _lose(self, message: Message) -> None:
         if message.number not in self._withdrawn:
             self._land(events.MessageLost, message)
 
     def silence(self, agent: int) -> None:
+        if self.channel is not None:
+            self.channel.halt(agent)
         for way in self.links[agent].values():
             way.halt(self.now)
         for message, passage, carried in self._on_the_way(agent):
             if passage.departs > self.now:
-                share = min(1.0, (passage.departs - self.now) / (passage.departs - passage.starts))
+                share = (
+                    1.0
+                    if passage.starts >= self.now
+                    else (passage.departs - self.now) / (passage.departs - passage.starts)
+                )
                 self._withdrawn.add(message.number)
                 self._land(events.MessageLost, message, "sender-down", ceil(carried * share))
 
@@ -249,10 +277,10 @@ class ReferenceEngine:
         return (message.frame.sender, message.peer) in self.cut
 
     def launched(self) -> None:
-        self._in_flight += 1
+        self.in_flight += 1
 
     def landed(self) -> None:
-        self._in_flight -= 1
+        self.in_flight -= 1
         self.meeting.hold()
 
 
@@ -284,6 +312,6 @@ def reference_digest(scenario: Scenario) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "VirtualEngine", ReferenceEngine)
         patch.setattr(link, "delay_sampler", PlainSampler)
-        for module in (link, loss, pacing, queueing):
+        for module in (link, loss, pacing, queueing, radio):
             patch.setattr(module, "one_by_one", draw_one_by_one)
         return run(scenario).digest

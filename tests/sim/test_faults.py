@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from simnet import ScenarioError
 from simnet.sim.faults import alternating
 from tests.worlds import TICKS, found, lawful, traffic
 
@@ -140,3 +141,82 @@ def test_the_queue_of_a_dead_host_dies_with_it():
     assert not [t for t in of_the_dead if t > 0.31]
     lost = [e for _, e in found(result, "message.lost") if e.reason == "sender-down"]
     assert sum(e.unsent_bytes for e in lost) > 0
+
+
+def test_agents_are_up_in_the_intervals_of_a_file_and_down_between_them(tmp_path):
+    (tmp_path / "up.csv").write_text("agent,from,to\n0,0.05,0.3\n0,0.5,\n2,0,0.2\n2,0.4,0.7\n")
+    fault = {"kind": "availability", "file": str(tmp_path / "up.csv")}
+    result = lawful(**{"network.pacing": TICKS, "fault": [fault]})
+    assert [(t, e.agent) for t, e in found(result, "fault.began")] == [(0.0, 0), (0.2, 2), (0.3, 0), (0.7, 2)]
+    assert [(t, e.agent) for t, e in found(result, "fault.ended")] == [(0.05, 0), (0.4, 2), (0.5, 0)]
+    assert {e.fault for _, e in found(result, "fault.began")} == {"crash"}
+    rounds = [row["rounds"] for row in result.agents]
+    assert rounds[2] < 12, "after its last interval it is down for good"
+    assert rounds[:2] + rounds[3:] == [12] * 5
+
+
+def test_a_day_repeats_itself(tmp_path):
+    (tmp_path / "up.csv").write_text("1,0,100\n1,150,300\n")
+    fault = {"kind": "availability", "file": str(tmp_path / "up.csv"), "unit": "ms", "period": 0.4, "state": "lost"}
+    result = lawful(**{"network.pacing": TICKS, "fault": [fault]})
+    began = [t for t, _ in found(result, "fault.began")]
+    assert began[:4] == pytest.approx([0.1, 0.3, 0.5, 0.7])
+    assert [row["rounds"] for row in result.agents] == [12] * 6
+
+
+def test_links_are_up_in_the_intervals_of_a_file_and_the_neighbours_stay(tmp_path):
+    (tmp_path / "contacts.csv").write_text("1,0,0.15,0.35\n1,2,0,0.5\n")
+    fault = {"kind": "contacts", "file": str(tmp_path / "contacts.csv"), "others": "down"}
+    ring = {"topology": {"kind": "ring", "agents": 4}, "network.pacing": TICKS, "rounds": 6}
+    result = lawful(**ring, fault=[fault])
+    heard = {frozenset((e.agent, e.peer)) for _, e in found(result, "message.delivered")}
+    assert heard == {frozenset((0, 1)), frozenset((1, 2))}
+    for t, event in found(result, "message.delivered"):
+        if {event.agent, event.peer} == {0, 1}:
+            assert 0.15 <= t <= 0.35
+    assert traffic(result)["messages"] == 6 * 8, "an agent speaks to all its neighbours, whether they can hear or not"
+    assert traffic(result)["unreachable"] == traffic(result)["messages"] - traffic(result)["delivered"] > 0
+    without = lawful(**ring, fault=[fault | {"others": "up"}])
+    assert traffic(without)["delivered"] > traffic(result)["delivered"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "sentence"),
+    [
+        ("0,2,0,1\n", {}, "agents 0 and 2 share no link in this topology"),
+        ("0,1,0,5\n", {"period": 4}, r"fault\.0\.period = 4: at least 5, the last time in"),
+        ("0,9,0,5\n", {}, "line 1 is about '9', and there is no such agent"),
+    ],
+)
+def test_contacts_that_cannot_be_are_refused_in_a_sentence(tmp_path, text, fields, sentence):
+    (tmp_path / "contacts.csv").write_text(text)
+    fault = {"kind": "contacts", "file": str(tmp_path / "contacts.csv")} | fields
+    with pytest.raises(ScenarioError, match=sentence):
+        lawful(topology={"kind": "ring", "agents": 4}, fault=[fault])
+
+
+def test_a_file_that_is_not_there_is_named():
+    with pytest.raises(ScenarioError, match=r"fault\.0\.file = nowhere\.csv: cannot be read"):
+        lawful(fault=[{"kind": "availability", "file": "nowhere.csv"}])
+
+
+def test_what_the_own_queue_refuses_has_overflowed_also_on_a_link_that_is_down():
+    link = {"bandwidth": "1 kbit/s", "queue": 0}
+    fault = {"kind": "link-down", "link": [0, 1], "at": 0.001}
+    changes = {"topology": {"kind": "ring", "agents": 4}, "network.link": link, "network.uplink": "shared"}
+    result = lawful(rounds=3, fault=[fault], **changes, **{"network.pacing": TICKS})
+    refused = {event.message for _, event in found(result, "message.sent") if event.wire_bytes == 0}
+    assert refused == {event.message for _, event in found(result, "message.overflowed")}
+    assert any({event.agent, event.peer} == {0, 1} for _, event in found(result, "message.overflowed"))
+
+
+def test_a_message_that_waits_for_its_opportunity_when_its_host_dies_has_not_left(tmp_path):
+    (tmp_path / "cell.txt").write_text("100\n")
+    trace = {"kind": "mahimahi", "file": str(tmp_path / "cell.txt")}
+    fault = {"kind": "crash", "agent": 0, "at": 0.05, "duration": 0.1}
+    changes = {"topology": {"kind": "ring", "agents": 4}, "network.link.bandwidth": trace}
+    result = lawful(rounds=1, fault=[fault], **changes)
+    lost = [event for _, event in found(result, "message.lost")]
+    assert [(event.agent, event.reason) for event in lost] == [(0, "sender-down")] * 2
+    sent = {event.message: event.wire_bytes for _, event in found(result, "message.sent")}
+    assert [event.unsent_bytes for event in lost] == [sent[event.message] for event in lost]

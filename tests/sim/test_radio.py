@@ -10,12 +10,13 @@ from simnet import Scenario, run
 from simnet.agent.pacing import ALIGNED
 from simnet.build import build
 from simnet.cli.explain import explain
+from simnet.cli.terminal import compare_table
 from simnet.errors import ScenarioError
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.laws import Laws
 from simnet.record.metrics import Metrics
-from simnet.simulate import assemble
+from simnet.simulate import assemble, compare
 from tests.worlds import TICKS, world
 
 KINDS = {
@@ -25,6 +26,7 @@ KINDS = {
     "slotted-aloha": {"kind": "slotted-aloha", "rate": "100 kbit/s", "slot": "10 ms"},
     "lora": {"kind": "lora", "duty_cycle": 0.1},
 }
+RATES = {"tdma": 1e6, "aloha": 1e5, "slotted-aloha": 1e5}
 WATTS = {"send_watts": 1.0, "receive_watts": 0.5, "idle_watts": 0.1, "compute_watts": 2.0}
 SPREAD = {"time": {"kind": "uniform", "low": 0.0, "high": 0.05}}
 
@@ -81,6 +83,30 @@ def test_airtime_is_that_of_the_frames_and_joules_are_its_price():
     assert result.summary["cost"]["energy"] == pytest.approx(sum(joules.values()))
 
 
+def test_rounds_tell_airtime_and_joules_as_they_grow_and_only_where_there_are_any():
+    powered = {"cost": {"energy": WATTS}}
+    result = run(world(network={"channel": KINDS["tdma"], "medium": "shared"}, **powered))
+    aired, joules = ([row[name] for row in result.rounds] for name in ("airtime_sent", "joules"))
+    assert aired == sorted(aired)
+    assert aired[-1] == result.summary["airtime"]["sent"] > aired[0]
+    assert joules == sorted(joules)
+    assert joules[-1] == pytest.approx(sum(result.summary["joules"].values()))
+    plain, idle = run(world()).rounds[-1], run(world(**powered)).rounds[-1]
+    assert not {"airtime_sent", "joules"} & plain.keys()
+    assert idle.keys() - plain.keys() == {"joules"}
+
+
+def test_a_table_of_methods_tells_airtime_and_joules_where_there_are_any():
+    def headings(**changes: object) -> list[str]:
+        table = compare_table(compare(world(rounds=2, **changes), ["admm"]))
+        assert len({len(list(column.cells)) for column in table.columns}) == 1
+        return [str(column.header) for column in table.columns]
+
+    plain = headings()
+    assert headings(network={"channel": KINDS["tdma"]}) == [*plain, "air s"]
+    assert headings(network={"channel": KINDS["tdma"]}, cost={"energy": WATTS}) == [*plain, "air s", "J"]
+
+
 def test_a_station_that_crashes_stops_sending_what_it_has_queued():
     slow = {"kind": "aloha", "rate": "1 kbit/s"}
     crash = {"kind": "crash", "agent": 0, "at": 0.3, "duration": 5.0}
@@ -88,6 +114,68 @@ def test_a_station_that_crashes_stops_sending_what_it_has_queued():
     ends = [t for _, t, each in run(scenario).events if isinstance(each, events.AirUsed) and each.agent == 0]
     airtime = 8 * 50 / 1e3
     assert [t for t in ends if 0.3 + airtime < t < 5.3] == []
+
+
+@pytest.mark.parametrize("medium", ["unicast", "shared"])
+@pytest.mark.parametrize("slot", ["50 ms", "400 ms"])
+def test_what_a_crash_takes_from_a_station_was_never_on_the_wire(slot, medium):
+    slow = {"kind": "tdma", "rate": "8 kbit/s", "slot": slot}
+    crash = {"kind": "crash", "agent": 5, "at": 0.4, "duration": 0.1}
+    result = run(world(network={"channel": slow, "medium": medium}, fault=[crash]))
+    lost = [each for _, _, each in result.events if isinstance(each, events.MessageLost)]
+    assert {each.reason for each in lost} == {"sender-down"}
+    assert result.summary["communication"]["in_flight"] == 0
+    assert 8 * result.summary["communication"]["wire_bytes"] / 8e3 == pytest.approx(result.summary["airtime"]["sent"])
+
+
+@pytest.mark.parametrize("medium", ["unicast", "shared"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_agents_that_come_and_go_break_no_law_and_send_nothing_while_they_are_down(kind, medium):
+    churn = {"kind": "churn", "up": 0.3, "down": 0.1}
+    result = run(radio(kind, medium, fault=[churn], rounds=30))
+    laws, down, tried = Laws(ALIGNED), {}, 0
+    longest = max(each.airtime for _, _, each in result.events if isinstance(each, events.AirUsed))
+    for seq, t, each in result.events:
+        laws(seq, t, each)
+        if isinstance(each, events.FaultBegan):
+            down[each.agent] = t
+        elif isinstance(each, events.FaultEnded):
+            del down[each.agent]
+        elif isinstance(each, events.AirUsed):
+            tried += 1
+            assert each.agent not in down or t <= down[each.agent] + longest + 1e-6
+    assert laws.finish() == []
+    assert tried
+    if kind in RATES:
+        met = {each.message for _, _, each in result.events if isinstance(each, tuple(events.FATES))}
+        sent = [each for _, _, each in result.events if isinstance(each, events.MessageSent)]
+        waiting = sum(each.wire_bytes for each in sent if each.message not in met)
+        left = result.summary["communication"]["wire_bytes"] - waiting
+        assert 8 * left / RATES[kind] == pytest.approx(result.summary["airtime"]["sent"])
+
+
+def test_a_crash_that_ends_before_the_next_slot_empties_the_station_all_the_same():
+    slow = {"kind": "tdma", "rate": "8 kbit/s", "slot": "1 s"}
+    crash = {"kind": "crash", "agent": 5, "at": 4.6, "duration": 0.1}
+    scenario = world(network={"channel": slow, "medium": "shared", "pacing": "ideal"}, fault=[crash])
+    first = next((t, each) for _, t, each in run(scenario).events if isinstance(each, events.MessageLost))
+    assert (first[0], first[1].reason, first[1].agent) == (4.6, "sender-down", 5)
+
+
+def test_frames_after_one_that_was_given_up_are_not_on_the_wire():
+    cell = {"kind": "csma", "mac_header": 2300}
+    crash = {"kind": "crash", "agent": 0, "at": 0.0}
+    network = {"channel": cell, "medium": "unicast", "link": {"overhead": 2240}}
+    found = run(world(network=network, compute=SPREAD, fault=[crash]))
+    gone = [each for _, _, each in found.events if isinstance(each, events.MessageUnreachable)]
+    assert gone
+    for each in gone:
+        sent = next(e for _, _, e in found.events if isinstance(e, events.MessageSent) and e.message == each.message)
+        again = [
+            e for _, _, e in found.events if isinstance(e, events.MessageRetransmitted) and e.message == each.message
+        ]
+        assert sent.wire_bytes - each.unsent_bytes == again[0].wire_bytes
+        assert len(again) == 6
 
 
 def test_a_full_station_turns_messages_away_and_they_are_not_on_the_wire():
@@ -137,7 +225,12 @@ def test_the_engine_counts_what_the_channel_carries():
 @pytest.mark.parametrize(
     ("network", "sentence"),
     [
-        ({"link": {"bandwidth": 1e6}}, "bandwidth"),
+        ({"link": {"bandwidth": 1e6}}, "link.bandwidth"),
+        ({"link": {"queue": 0}}, "link.queue = 0: .*channel.queue"),
+        ({"link": {"mtu": 1500}}, "link.mtu"),
+        ({"link": {"framing": 38}}, "link.framing"),
+        ({"override": [{"link": [0, 1], "queue": 8}]}, "link.queue"),
+        ({"link": {"preset": "4g"}}, "link.bandwidth"),
         ({"transport": "reliable", "medium": "unicast"}, "transport"),
         ({"uplink": "shared"}, "uplink"),
         ({"channel": {"kind": "csma", "cw_max": 3}}, "cw_max"),
@@ -147,6 +240,24 @@ def test_the_engine_counts_what_the_channel_carries():
 def test_what_does_not_go_with_a_channel_is_refused(network, sentence):
     with pytest.raises(ScenarioError, match=sentence):
         world(network={"channel": KINDS["csma"], "medium": "shared"} | network)
+
+
+def test_a_file_that_gives_its_links_a_bandwidth_is_refused(tmp_path):
+    (tmp_path / "net.graphml").write_text(
+        '<graphml><key id="b" for="edge" attr.name="bandwidth" attr.type="double"/><graph edgedefault="undirected">'
+        '<node id="0"/><node id="1"/><edge source="0" target="1"><data key="b">1e6</data></edge></graph></graphml>'
+    )
+    network = {"channel": KINDS["csma"], "medium": "shared"}
+    scenario = world(network=network, topology={"kind": "file", "file": str(tmp_path / "net.graphml")})
+    with pytest.raises(ScenarioError, match=r"topology\.file: a shared channel has its own bit rate"):
+        run(scenario)
+
+
+def test_explain_tells_what_a_channel_leaves_out():
+    users = radio("csma").with_(algorithm={"name": "pdml"})
+    assert "capture" in explain(radio("csma"))["traffic"]["left out"]
+    assert "before the first round" not in explain(radio("csma"))["traffic"]["left out"]
+    assert "before the first round" in explain(users)["traffic"]["left out"]
 
 
 def test_a_range_needs_positions_and_reaches_the_neighbours():

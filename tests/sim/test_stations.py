@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from math import exp
 
-import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from benchmarks.validate_air import PACKET, Cell, SimpyClock, play_round
+from benchmarks.validate_air import PACKET, Cell, SimpyClock, aloha, play_round
 from simnet.sim.air import Air
 from simnet.sim.radio import Csma
-from simnet.sim.stations import DeafStation, Job, at_once, at_slots, in_turn
+from simnet.sim.stations import DeafStation, Job, at_once, in_turn
 
 
 class Counted(Job):
@@ -26,28 +25,11 @@ class Counted(Job):
         return True
 
 
-def poisson_throughput(load: float, opening, stations: int = 300, frames: int = 60_000) -> float:
-    """Frames received per frame time by a sink that hears stations which do not hear each other."""
-    clock, arrivals = SimpyClock(), []
-    air = Air(clock, [[stations]] * stations + [[]], lambda use: None)
-    air.stations += [DeafStation(air, agent, float, None, opening) for agent in range(stations + 1)]
-    rng = np.random.default_rng(1)
-    times = np.cumsum(rng.exponential(1 / load, frames))
-    for time, sender in zip(times.tolist(), rng.integers(stations, size=frames).tolist(), strict=True):
-        job = Counted(arrivals, clock, stations, 1)
-        clock.at(time, lambda sender=sender, job=job: air.stations[sender].offer(job))
-    clock.env.run()
-    return len(arrivals) / times[-1]
-
-
-@pytest.mark.parametrize("load", [0.25, 0.5])
-def test_pure_aloha_carries_what_abramson_says(load):
-    assert poisson_throughput(load, at_once) == pytest.approx(load * exp(-2 * load), rel=0.02)
-
-
-@pytest.mark.parametrize("load", [0.5, 1.0])
-def test_slotted_aloha_carries_what_roberts_says(load):
-    assert poisson_throughput(load, at_slots(1.0)) == pytest.approx(load * exp(-load), rel=0.02)
+@pytest.mark.parametrize(("slotted", "load"), [(False, 0.25), (False, 0.5), (True, 0.5), (True, 1.0)])
+def test_aloha_carries_what_abramson_and_roberts_say(slotted, load):
+    measured, theory = aloha(load, slotted, seeds=4)
+    assert theory == load * exp(-load if slotted else -2 * load)
+    assert measured == pytest.approx(theory, rel=0.02)
 
 
 def test_tdma_gives_every_station_its_own_slots():
@@ -112,6 +94,15 @@ def test_a_round_of_ten_stations_takes_as_long_as_in_ns3():
     assert unicast.seconds == pytest.approx(0.154, rel=0.15)
     assert unicast.delivered > 0.99
     assert broadcast.delivered == pytest.approx(0.645, abs=0.05)
+
+
+@pytest.mark.parametrize(("apart", "arrive"), [(3e-6, 0), (5e-6, 2)])
+def test_what_began_a_moment_ago_is_not_noticed_yet_and_two_frames_collide(apart, arrive):
+    cell = Cell(3, 1, Csma(kind="csma", sensing=4e-6))
+    cell.offer(0, (2,), acknowledged=False)
+    cell.clock.at(apart, lambda: cell.offer(1, (2,), acknowledged=False))
+    cell.clock.env.run()
+    assert cell.delivered == arrive
 
 
 def test_a_lone_station_sends_at_once_and_again_after_its_backoff():

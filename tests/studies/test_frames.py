@@ -15,6 +15,20 @@ def test_a_study_can_be_ranked_by_its_prices():
     assert found.means("cost_energy")["mean"].is_not_null().all()
 
 
+def test_a_study_over_a_channel_has_airtime_and_joules_among_its_headlines():
+    air = {
+        "network": {"channel": "csma", "medium": "shared"},
+        "cost": {"energy": {"send_watts": 1.0, "idle_watts": 0.1}},
+    }
+    found = simnet.study(worlds.study_content(scenario=worlds.STUDIED | air, replicates=1), workers=1)
+    for row in found.runs.iter_rows(named=True):
+        parts = sum(row[f"joules_{name}"] for name in ("send", "receive", "idle", "compute"))
+        assert row["joules"] == parts > row["joules_send"] == row["airtime_sent"] > 0
+    assert found.headlines[-2:] == ["airtime_sent", "joules"]
+    assert found.means()["figure"].unique().to_list().count("joules") == 1
+    assert found.reaching(1.0, "joules")["share"].to_list() == [1.0] * 3
+
+
 def test_a_run_says_how_far_its_slowest_agent_came():
     faults = [{"kind": "crash", "agent": 2, "at": 0.0}]
     network = {"pacing": {"kind": "deadline", "period": "100 ms"}}

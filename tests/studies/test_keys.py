@@ -65,6 +65,10 @@ def test_a_data_file_that_changes_makes_another_run(tmp_path):
         ({"topology": {"kind": "file", "file": "named"}}, "0 1\n1 2\n", "0 1\n1 2\n0 2\n"),
         ({"network": {"link": {"latency": {"kind": "empirical", "file": "named"}}}}, "0.1\n", "0.2\n"),
         ({"network": {"link": {"loss": {"kind": "trace", "file": "named"}}}}, "0 1\n", "0 0\n"),
+        ({"network": {"link": {"bandwidth": {"kind": "mahimahi", "file": "named"}}}}, "50\n", "51\n"),
+        ({"network": {"line": {"up": {"bandwidth": {"kind": "steps", "file": "named"}}}}}, "0,1\n1,2\n", "0,1\n1,3\n"),
+        ({"fault": [{"kind": "availability", "file": "named"}]}, "0,0,1\n", "0,0,2\n"),
+        ({"fault": [{"kind": "contacts", "file": "named"}]}, "0,1,0,1\n", "0,1,0,2\n"),
     ],
 )
 def test_any_file_that_a_scenario_names_makes_another_run_when_it_changes(tmp_path, content, first, second):

@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simnet import Scenario
+from simnet import run as simulate
+from simnet.build import build
+from simnet.simulate import peers_of
 from simnet.studies.runs import plan, resolve
 from simnet.studies.spec import Study
 from tests.worlds import STUDIED, study_content
@@ -73,3 +76,23 @@ def test_settings_that_differ_share_their_seeds():
     for run in runs:
         by_eta.setdefault(run.scenario.algorithm.eta, []).append(run.scenario.seed)
     assert set(map(tuple, by_eta.values())) == {(1, 2)}
+
+
+def test_settings_do_not_share_their_noise_unless_the_study_says_so():
+    """Two releases with the same noise differ by what the data do: the smaller ε of the two is lost."""
+
+    def noises(**more):
+        content = study_content(grid={"privacy.epsilon": [1.0, 2.0]}, replicates=2) | more
+        content["scenario"] = content["scenario"] | {"algorithm": {"name": "pp-admm", "eta": 0.5}}
+        return [tuple(peers_of(build(run.scenario))[0].draw()) for run in plan(Study.of(content))]
+
+    assert len(set(noises())) == 4
+    shared = noises(common_noise=True)
+    assert shared[0] == shared[2]
+    assert shared[1] == shared[3]
+
+
+def test_a_run_of_a_study_can_be_repeated_from_its_own_scenario():
+    content = study_content(grid={"privacy.epsilon": [1.0, 2.0]}, replicates=1)
+    for planned in plan(Study.of(content)):
+        assert simulate(planned.scenario).digest == simulate(Scenario.of(planned.scenario.resolved())).digest

@@ -58,10 +58,11 @@ def wait_until(process: subprocess.Popen[str], folder: Path, runs: int) -> None:
 
 
 def test_results_do_not_depend_on_the_number_of_workers():
-    one, two = (simnet.study(study_content(), workers=workers) for workers in (1, 2))
+    content = study_content() | {"common_noise": True}
+    one, two = (simnet.study(content, workers=workers) for workers in (1, 2))
     assert one.runs.drop("wall").equals(two.runs.drop("wall"))
     assert one.rounds.equals(two.rounds)
-    plain = simnet.run(simnet.Scenario.of(study_content()["scenario"]).with_(seed=2, **{"algorithm.eta": 0.05}))
+    plain = simnet.run(simnet.Scenario.of(content["scenario"]).with_(seed=2, **{"algorithm.eta": 0.05}))
     row = one.runs.filter(seed=2).row(1, named=True)
     assert row["digest"] == plain.digest
     assert row["test_error"] == plain.summary["accuracy"]["test_error"]

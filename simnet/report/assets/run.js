@@ -63,7 +63,7 @@ showTable(byId("agent-table"), `${data.name}-agents`, [column("agent", "agent"),
   column("test_error", "test error", format.percent), column("train_loss", "loss", format.figure), column("proven_epsilon", "ε proven", format.figure),
   column("claimed_epsilon", "ε claimed", format.figure), column("broadcasts", "sent"), rare("skips"), column("messages", "messages"),
   column("delivered", "delivered"), rare("lost"), rare("overflowed"), rare("unreachable"), rare("retransmissions", "repeated"),
-  column("wire_bytes", "bytes", format.bytes), column("staleness_mean", "staleness", format.figure), column("rounds", "rounds")], data.agents);
+  column("wire_bytes", "bytes", format.bytes), column("staleness_mean", "staleness", format.figure), column("airtime", "airtime, s", format.figure), column("rounds", "rounds")], data.agents);
 
 showPrivacy();
 showReplay();
@@ -81,6 +81,12 @@ function showPrivacy() {
     column("mechanism", "mechanism", format.text, "text"), column("times", "uses"), ...epsilon], data.charges);
   if ((data.charges.agent ?? []).length < data.charges_in_all) {
     note("charges-note", `The first ${format.count(data.charges.agent.length)} of ${format.count(data.charges_in_all)} charges are listed; the totals count all of them.`);
+  }
+  const nearby = Object.entries(data.observers?.agent_by_distance ?? {}).map(([links, epsilon]) => [Number(links), epsilon]);
+  if (nearby.length) {
+    new Chart(byId("privacy-charts"), { title: "Largest ε against one other agent, by distance", bars: true, peak: true, edges: between(nearby.map(([links]) => links)),
+      x: { label: "links between observer and observed", name: "links:", values: nearby.map(([links]) => links), format: format.count, whole: true },
+      y: { ...ticks, zero: true, reference: data.observers.eavesdropper }, series: [{ name: "ε", values: nearby.map(([, epsilon]) => epsilon), colour: accent }] });
   }
   for (const [key, title] of [["proven_epsilon", "Proven ε of every agent"], ["claimed_epsilon", "Claimed ε of every agent"]]) {
     const lines = spentByRound(key);

@@ -1,0 +1,117 @@
+"""What a record is fit for, and `publish`: a record without what no mechanism has protected.
+
+A run folder is for whoever ran it. Beside what agents released it holds figures that look at the rows without noise:
+losses and objectives, gradient counts, when a solve ended, the queries of tests. To eight digits such a figure gives a
+missing row away. `publish` leaves them out and seals what is left as a log of its own. The digest of the whole run does
+not go with it: a hash over secrets that can be guessed tells whether a guess is right.
+
+`publish` cannot take noise from the seed out of a record. The times of messages come from that seed too, so the seed
+can be searched even if it is not told, and then all noise can be taken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from msgspec.structs import replace
+
+from simnet.errors import LogError
+from simnet.record import events
+from simnet.record.folder import RunFolder
+from simnet.record.log import LogWriter, read
+from simnet.record.metrics import Metrics
+
+NO_NOISE = "protects nobody: no noise is added"
+FROM_SEED = "not for publication with private data: the noise is drawn from the seed, and can be taken off again"
+FROM_SECRET = "for its owner: it holds figures that no noise protects; `simnet publish` makes a record without them"
+PUBLISHED = "fit for publication: of the rows it holds only what was released with noise and paid for"
+OF_PUBLIC_ROWS = "fit for publication only because its rows are public: nothing here protects them"
+
+TIMES_TELL = "when messages leave depends on the data, and ε does not cover time (network.pacing.send_at fixes it)"
+LABELS_DEAL = (
+    "the labels decided which agent holds which rows, so one label moves other rows; ε covers a row that is replaced "
+    "where it lies, and not that"
+)
+
+
+def _evaluation(event: events.EvaluationDone) -> events.EvaluationDone:
+    return replace(event, train_loss=None, objective=None, agent_train_loss=None)
+
+
+def _test(event: events.SvtTested) -> events.SvtTested:
+    return replace(event, query=None)
+
+
+def _whole(event: events.Event) -> events.Event:
+    return event
+
+
+def _nothing(event: events.Event) -> None:
+    return None
+
+
+_MADE_OF: dict[type[events.Event], Callable[[Any], events.Event | None]] = {
+    **dict.fromkeys((events.RoundStarted, events.DualUpdated, events.RoundTimeout, events.ValueUsed), _whole),
+    **dict.fromkeys((events.ReleaseMade, events.PrivacySpent, events.BroadcastSent, events.BroadcastSkipped), _whole),
+    **dict.fromkeys((events.MessageSent, events.MessageRetransmitted, events.MessageDuplicated), _whole),
+    **dict.fromkeys((*events.FATES, events.ReportsGathered, events.AirUsed), _whole),
+    **dict.fromkeys((events.FaultBegan, events.FaultEnded, events.RunFinished), _whole),
+    events.EvaluationDone: _evaluation,
+    events.SvtTested: _test,
+    # When a solve ended, and after how many gradients, depends on the rows.
+    events.SolveFinished: _nothing,
+}
+"""What a published record holds of each kind of event. A kind that is not here is refused: somebody has to decide."""
+
+
+def publish(run: Path, out: Path, *, public_rows: bool = False) -> Path:
+    """Write a record of `run` that may be given away, as a run folder of its own under `out`.
+
+    Args:
+        run: a run folder or a log.
+        out: where the folder goes.
+        public_rows: nothing has to be protected; without it, noise from the seed is a reason to refuse.
+    """
+    recorded = read(run)
+    _, t, start = next(recorded)
+    assert isinstance(start, events.RunStarted)
+    first = _first(start, run, public_rows=public_rows)
+    metrics, number = Metrics(), 1
+    with RunFolder(out, str(start.scenario["name"])) as folder:
+        writer = LogWriter(folder.log)
+        for each in (writer, metrics):
+            each(number, t, first)
+        for _, t, event in recorded:
+            if type(event) not in _MADE_OF:
+                raise LogError(f"{event.kind}: nobody has said what a published record may hold of it")
+            told = _MADE_OF[type(event)](event)
+            if told is not None:
+                number += 1
+                for each in (writer, metrics):
+                    each(number, t, told)
+        writer.close()
+        summary = metrics.summary(writer.digest, None)
+        text = tomli_w.dumps(first.scenario)
+        return folder.commit(writer.digest, text, metrics.rounds, metrics.agents, summary)
+
+
+def _first(start: events.RunStarted, run: Path, *, public_rows: bool) -> events.RunStarted:
+    """The first line of the record that may be given away; LogError if there can be none."""
+    if start.published:
+        raise LogError(f"{run} is a published record already")
+    if not start.fit:
+        raise LogError(f"{run} does not say where its noise comes from: run its scenario again with this simnet")
+    if start.fit != FROM_SECRET and not public_rows:
+        raise LogError(
+            f"{run} is {start.fit}; run it with privacy.noise = 'fresh', or say --public-rows if its rows are no secret"
+        )
+    if TIMES_TELL in start.caveats and not public_rows:
+        raise LogError(f"{run}: {TIMES_TELL}; run it with that, or say --public-rows if its rows are no secret")
+    scenario: dict[str, Any] = deepcopy(start.scenario)
+    scenario.get("log", {}).pop("private", None)
+    fit = PUBLISHED if start.fit == FROM_SECRET else OF_PUBLIC_ROWS
+    return replace(start, private=False, published=True, fit=fit, scenario=scenario)
