@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from simnet.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from simnet.errors import BudgetError, DataError, FrameError, LogError, ScenarioError, SimnetError
+    from simnet.errors import BudgetError, DataError, FrameError, LogError, ScenarioError, ScenarioWarning, SimnetError
     from simnet.scenario import Scenario
     from simnet.simulate import Result, compare, run
     from simnet.studies.sweep import study
@@ -23,7 +23,8 @@ _HOMES = {
     "compare": "simnet.simulate",
     "study": "simnet.studies.sweep",
     **dict.fromkeys(
-        ("SimnetError", "ScenarioError", "DataError", "BudgetError", "LogError", "FrameError"), "simnet.errors"
+        ("SimnetError", "ScenarioError", "ScenarioWarning", "DataError", "BudgetError", "LogError", "FrameError"),
+        "simnet.errors",
     ),
 }
 
@@ -35,6 +36,7 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "ScenarioWarning",
     "SimnetError",
     "__version__",
     "compare",

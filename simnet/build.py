@@ -23,6 +23,7 @@ from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.objective import LocalObjective
 from simnet.methods.method import AgentSize, Calibration
+from simnet.network.delays import AlikeLinks, alike_links
 from simnet.network.frame import HEADER_BYTES, Writer
 from simnet.network.link import Link, connect, refuse_above_queue
 from simnet.network.model import Ends, LinkModel, known_agents, link_models
@@ -184,6 +185,45 @@ def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features:
     for model in {id(model): model for model in models(scenario, edges).values()}.values():
         where = "link" if model.queue == common.queue else "override"
         refuse_above_queue(model, line, HEADER_BYTES + len(payload), f"network.{where}.queue")
+
+
+def longest_value(scenario: Scenario, features: int) -> int:
+    """The bytes of the longest frame that carries a value."""
+    model, *company = scenario.algorithm.message_lengths(features)
+    payload, _ = build_writer(scenario, 0).model(np.zeros(model), lambda _: tuple(np.zeros(each) for each in company))
+    return HEADER_BYTES + len(payload)
+
+
+def kinds_of_links(built: World) -> list[AlikeLinks]:
+    """The links by how long a value is under way on them; slowest first."""
+    network, size = built.scenario.network, longest_value(built.scenario, built.learning.features)
+    channel = network.channel
+
+    def air(model: LinkModel) -> float:
+        return 0.0 if channel is None else sum(map(channel.seconds, channel.frames(size, model.overhead)))
+
+    found = alike_links(models(built.scenario, built.graph), network.line, size, air)
+    return sorted(found, key=lambda kind: -kind.median)
+
+
+def late_news(built: World, kinds: Sequence[AlikeLinks]) -> str | None:
+    """A sentence where most of what comes over a link is older than a round when it comes."""
+    tick = built.scenario.network.pacing.tick
+    if tick is None or not kinds or kinds[0].median <= tick:
+        return None
+    late = [kind for kind in kinds if kind.median > tick]
+    some, all_links = (sum(len(kind.places) for kind in each) for each in (late, kinds))
+    where = "all links" if some == all_links else f"{some:,} of {all_links:,} links"
+    return f"the median delay on {where} exceeds the period of {tick:g} s (it is up to {kinds[0].median:.3g} s)"
+
+
+def cautions(built: World) -> list[str]:
+    """What a run will probably not show as its author wants it, one sentence each."""
+    harm = built.scenario.algorithm.late_news
+    if built.scenario.network.pacing.tick is None or harm is None:
+        return []
+    late = late_news(built, kinds_of_links(built))
+    return [] if late is None else [f"{late}: {harm}"]
 
 
 def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:

@@ -11,6 +11,10 @@ class SimnetError(Exception):
     """The root of all deliberate errors."""
 
 
+class ScenarioWarning(UserWarning):
+    """A scenario that can be run, and will probably not show what its author wants; one sentence says why."""
+
+
 class ScenarioError(SimnetError, ValueError):
     """A scenario asks for something that cannot be: the message names the field and says what would be right."""
 

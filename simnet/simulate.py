@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,9 @@ from threadpoolctl import threadpool_limits
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.program import PROGRAMS
 from simnet.agent.row_reports import after_reports
-from simnet.build import World, build, build_engine, build_port
+from simnet.build import World, build, build_engine, build_port, cautions
 from simnet.diagnostics import tell
-from simnet.errors import ScenarioError
+from simnet.errors import ScenarioError, ScenarioWarning
 from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
@@ -87,7 +88,7 @@ def run(
     progress: Progress | None = None,
     attach: Sequence[Attachment] = (),
 ) -> Result:
-    """Simulate a scenario.
+    """Simulate a scenario. A `ScenarioWarning` says what its author should know before.
 
     Args:
         scenario: what to simulate.
@@ -111,6 +112,8 @@ def run(
         rows=sum(built.learning.rows),
         seconds=round(perf_counter() - started, 3),
     )
+    for sentence in cautions(built):
+        warnings.warn(sentence, ScenarioWarning, stacklevel=2)
     return keep(scenario, out, lambda bus: play(built, bus, attach=attach), progress=progress)
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import warnings
+
+import pytest
 from msgspec.structs import replace
 
-from simnet import run
+from simnet import ScenarioWarning, run
 from simnet.agent.pacing import ALIGNED
 from simnet.record.events import EvaluationDone
 from simnet.record.laws import Laws
@@ -68,3 +73,24 @@ def test_a_log_may_not_call_any_evaluation_its_last():
     for seq, t, event in lawful().events:
         laws(seq, t, replace(event, at_end=True) if isinstance(event, EvaluationDone) else event)
     assert "only when `until` ends a run" in laws.finish()[0]
+
+
+def test_a_run_whose_news_is_always_late_warns_in_one_sentence():
+    late = {"network.pacing": TICKS, "network.link.latency": 0.3, "rounds": 1}
+    with pytest.warns(ScenarioWarning, match="exceeds the period of 0.1 s.*node duals may diverge") as told:
+        run(world(**late))
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(world(**late | {"network.link.latency": 0.01}))
+
+
+@pytest.mark.parametrize("command", [["run", "--out", "runs"], ["compare", "--methods", "admm"]])
+def test_the_command_line_says_it_on_stderr(command, tmp_path):
+    late = {"network.pacing": TICKS, "network.link.latency": 0.3, "rounds": 1}
+    (tmp_path / "late.toml").write_text(world(**late).to_toml())
+    words = [sys.executable, "-c", "from simnet.cli import main; main()", *command, "late.toml", "--json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("simnet: caution: the median delay on all links exceeds the period of 0.1 s")

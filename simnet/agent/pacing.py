@@ -49,6 +49,12 @@ class Compute(Section):
             raise ValueError("per_row_gradient: without per_gradient, because both are the time of a gradient")
         return self
 
+    @property
+    def leaves_out(self) -> str | None:
+        """What real work has and this has not."""
+        free = self.time.constant == 0 and not (self.per_gradient or self.per_row_gradient)
+        return "local work takes no time" if free else None
+
     def read(self, find: Finder) -> Self:
         """The same with the file that it names in memory."""
         return self.model_copy(update={"time": self.time.read(find)})
@@ -99,6 +105,16 @@ class Pacing(Part):
     """Whether an agent waits for news of every neighbour in every round."""
 
     @property
+    def tick(self) -> float | None:
+        """Seconds between two rounds, if a clock and not the network decides it."""
+        return None
+
+    @property
+    def leaves_out(self) -> str | None:
+        """What real agents would have to cope with, and these have not."""
+        return None
+
+    @property
     def announces(self) -> bool:
         """Whether a skip is announced to the neighbours: what the field `notices` says, in a rule that has it."""
         return bool(getattr(self, "notices", False))
@@ -140,6 +156,10 @@ class Ideal(Pacing):
     kind: Literal["ideal"]
     aligned: ClassVar[bool] = True
     meets: ClassVar[bool] = True
+
+    @property
+    def leaves_out(self) -> str | None:
+        return "an oracle ends every round: no real agent knows that all messages have met their fates"
 
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
         await port.rendezvous()
@@ -192,6 +212,14 @@ class Deadline(Pacing):
 
     _late: Iterator[float] | None = PrivateAttr(None)
     """By which part of the jitter each tick of one agent is late."""
+
+    @property
+    def tick(self) -> float:
+        return self.period
+
+    @property
+    def leaves_out(self) -> str | None:
+        return None if self.skew or self.jitter else "all clocks tick at the same instants: no skew, no jitter"
 
     @model_validator(mode="after")
     def _ticks_in_order(self) -> Deadline:

@@ -7,6 +7,7 @@ A user's mistake is one sentence on stderr and exit code 2. Ctrl-C is exit code 
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import typer
@@ -53,11 +54,25 @@ app.add_typer(log_app, name="log")
 app.add_typer(live_app, name="live")
 
 
+def _sentence(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """A warning as users see it: one of simnet's own without the line of code that it comes from."""
+    from simnet.errors import ScenarioWarning
+
+    known = issubclass(category, ScenarioWarning)
+    return f"simnet: caution: {message}\n" if known else _PLAIN(message, category, filename, lineno, line)
+
+
+_PLAIN = warnings.formatwarning
+
+
 def main() -> None:
     """The `simnet` command."""
     from simnet.errors import SimnetError
 
     raise_interrupted()
+    warnings.formatwarning = _sentence
     try:
         app()
     except SimnetError as error:

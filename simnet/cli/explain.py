@@ -6,15 +6,21 @@ neighbours each agent has.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import networkx as nx
 import numpy as np
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.row_reports import Reporting
-from simnet.build import World, build, build_links, build_writer
+from simnet.build import World, build, build_links, build_writer, kinds_of_links, late_news, longest_value, models
+from simnet.cli.realism import realism
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import Setting
 from simnet.network import frame
+from simnet.network.delays import PERCENT, AlikeLinks, quantiles
+from simnet.network.model import LinkModel
+from simnet.network.queueing import Transmitter
 from simnet.privacy.budget import Facts, span
 from simnet.scenario import Scenario
 from simnet.sim.faults import happenings
@@ -29,6 +35,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
     # and faults of agents that do not
     happenings(scenario.fault, built.graph, Streams(scenario.seed), scenario.find)
     graph, learning, sizes = built.graph, built.learning, built.sizes
+    kinds = kinds_of_links(built)
     return {
         "scenario": {
             "name": scenario.name,
@@ -47,8 +54,10 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
         "local problem": scenario.algorithm.problem_facts(sizes, built.calibration.regulariser) | _graph(learning),
         **_privacy(built),
         **_theory(built),
-        "traffic": _traffic(built) | _reports(built.reporting),
+        "traffic": _traffic(built, kinds) | _reports(built.reporting),
         **_over_time(built),
+        **_delays(built, kinds),
+        "realism: what it leaves out": realism(built, kinds, longest_value(scenario, learning.features)),
     }
 
 
@@ -103,20 +112,13 @@ def _reports(reporting: Reporting | None) -> Facts:
     }
 
 
-def delay_cautions(scenario: Scenario) -> list[str]:
-    """What to know about duals whose news is always old: a sentence where the median delay exceeds the period."""
-    network, duals = scenario.network, getattr(scenario.algorithm, "duals", None)
-    period, latency = getattr(network.pacing, "period", None), network.link.latency
-    if period is None or duals not in ("node", "healing") or latency.needs_length or latency.timed:
-        return []
-    draws = latency.read(scenario.find).draw(Streams(scenario.seed).generator("latency", "median"), 999)
-    median = float(np.median(draws))
-    if median <= period:
-        return []
-    return [
-        f"the median delay of {median:g} s exceeds the period of {period:g} s: {duals} duals may diverge; "
-        'a longer period, a smaller eta or duals = "edge" would do'
-    ]
+WAYS_OUT = {
+    "channel": "the channel, which all agents share",
+    "access line": "one access line per agent, and each link's own line after it",
+    "shared": "shared: the links of an agent take turns on one line",
+    "independent": "independent: every link has a line of its own",
+}
+"""What an agent's links have in common when they send."""
 
 
 def peer_cautions(built: World) -> list[str]:
@@ -151,8 +153,22 @@ def _over_time(built: World) -> dict[str, Facts]:
     return {"over time": facts} if facts else {}
 
 
-def _first_message(built: World) -> tuple[int, int, float]:
-    """Payload bytes, bytes on the wire and seconds on the line of a first value, by the code that sends it."""
+def _delays(built: World, kinds: Sequence[AlikeLinks]) -> dict[str, Facts]:
+    """How long a value is under way: quantiles for every kind of link."""
+    facts: Facts = {
+        name: f"always {1e3 * found[0]:.4g} ms"
+        if found[0] == found[-1]
+        else ", ".join(f"{percent} % {1e3 * each:.4g} ms" for percent, each in zip(PERCENT, found, strict=True))
+        for name, found in quantiles(kinds).items()
+    }
+    if (late := late_news(built, kinds)) is not None:
+        harm = built.scenario.algorithm.late_news
+        facts["caution"] = late + ("" if harm is None else f": {harm}")
+    return {"delays on idle lines": facts} if facts else {}
+
+
+def _first_message(built: World) -> tuple[int, int]:
+    """Payload bytes and bytes on the wire of a first value, by the code that sends it."""
     sender = max(built.graph, key=lambda agent: built.graph.degree[agent])
     peer, writer = peers_of(built)[sender], build_writer(built.scenario, sender)
     neighbours, model = sorted(built.graph[sender]), np.zeros(built.learning.features)
@@ -162,38 +178,44 @@ def _first_message(built: World) -> tuple[int, int, float]:
     else:
         known = Neighbourhood(neighbours, peer.initial(), aligned=True).known
         payload, _ = writer.model(model, lambda decoded: peer.accompany(1, decoded, known))
-    size = frame.HEADER_BYTES + len(payload)
-    passage = build_links(built.scenario, built.graph)[sender][neighbours[0]].send(0.0, size)
-    return len(payload), passage.wire_bytes or size, passage.departs
+    link = models(built.scenario, built.graph)[sender, neighbours[0]]
+    return len(payload), _on_wire(built.scenario, link, frame.HEADER_BYTES + len(payload))
 
 
-def _traffic(built: World) -> Facts:
-    scenario = built.scenario
-    payload, message, seconds = _first_message(built)
+def _on_wire(scenario: Scenario, link: LinkModel, size: int) -> int:
+    """The bytes of a message with all that its packets or frames add, by the code that sends it."""
+    channel = scenario.network.channel
+    if channel is not None:
+        return sum(channel.frames(size, link.overhead))
+    return Transmitter(link, Streams(scenario.seed), "").on_wire(size)
+
+
+def _traffic(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
+    scenario, network = built.scenario, built.scenario.network
+    payload, message = _first_message(built)
+    longest = longest_value(scenario, built.learning.features)
+    most = max(_on_wire(scenario, link, longest) for link in _distinct(models(scenario, built.graph).values()))
     releases = scenario.algorithm.most_releases(scenario.rounds)
-    messages = releases * sum(min(size.degree, scenario.network.peers or size.degree) for size in built.sizes)
+    messages = releases * sum(min(size.degree, network.peers or size.degree) for size in built.sizes)
+    transmissions = releases * built.agents if network.medium == "shared" else messages
+    bound = f"{transmissions * most:,} for values sent once; notices and answers come on top"
+    if network.transport.repeats:
+        bound += ", and no bound holds for repetitions and acknowledgements"
     facts: Facts = {
         "bytes per message": f"{message:,} ({payload:,} payload)",
         "messages at most": f"{messages:,} ({releases} releases per agent)",
-        "bytes at most": f"{messages * message:,} for values; notices, acknowledgements and repetitions come on top",
-        "pacing": scenario.network.pacing.word,
+        "bytes at most": bound,
+        "pacing": network.pacing.word,
+        "uplink": WAYS_OUT[network.way_out],
     }
-    if cautions := delay_cautions(scenario) + peer_cautions(built):
+    if cautions := peer_cautions(built):
         facts["caution"] = "; ".join(cautions)
-    if scenario.network.link.bandwidth is not None:
-        facts["time to send one"] = f"{1e3 * seconds:.3g} ms"
-    return facts | _air(scenario, frame.HEADER_BYTES + payload)
+    if any(kind.model.bandwidth is not None for kind in kinds):
+        facts["time to send one"] = f"{1e3 * max(kind.sending for kind in kinds):.3g} ms"
+    if network.channel is not None:
+        facts |= {"channel": network.channel.word, "time on air": f"{1e3 * max(kind.sending for kind in kinds):.4g} ms"}
+    return facts
 
 
-def _air(scenario: Scenario, size: int) -> Facts:
-    """How long a message is on the air, by the code that sends it, where agents share a channel."""
-    channel = scenario.network.channel
-    if channel is None:
-        return {}
-    frames = channel.frames(size, scenario.network.link.overhead)
-    left_out = channel.left_out(reports=scenario.algorithm.reports_from is not None)
-    return {
-        "channel": channel.word,
-        "time on air": f"{1e3 * sum(map(channel.seconds, frames)):.4g} ms",
-        "left out": "; ".join(left_out),
-    }
+def _distinct(found: Iterable[LinkModel]) -> Iterable[LinkModel]:
+    return {id(model): model for model in found}.values()

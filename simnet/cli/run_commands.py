@@ -63,7 +63,7 @@ def compare(
 
 
 def explain(file: File, sets: Set = None, seed: Seed = None, json: Json = False) -> None:
-    """Say what a scenario means before anything runs: parameters, noise, budget, predicted traffic."""
+    """Say what a scenario means before anything runs: noise, budget, traffic, delays, and what it leaves out."""
     scenario = load(file, sets, seed)
 
     from simnet.cli.explain import explain as explanation

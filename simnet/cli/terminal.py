@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.progress import (
@@ -105,12 +106,16 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
         ("on the wire", f"{traffic['wire_bytes'] / 1e6:.3f} MB", f"{traffic['payload_bytes']:,} payload bytes"),
         ("staleness", f"{stale['mean']:.3f}", f"rounds; {stale['fresh_share']:.1%} fresh, at most {stale['max']}"),
+        ("age", f"{stale['mean_seconds']:.3f} s", f"of the values used; {_ages(stale)}"),
         ("missed", f"{stale['missed_share']:.1%}", "of the values used: a newer release had not arrived"),
         ("gradients", number(summary["work"]["gradients"]), "evaluated by all agents"),
         ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
         ("digest", summary["digest"][:12], _repeats(result, live=live)),
         ("this record", "", privacy.get("fit") or ""),
     ]
+    if carried := summary.get("sockets"):
+        headers = f"inside TCP; IP and TCP headers add about {carried['header_bytes'] / 1e6:.3f} MB"
+        rows.insert(9, ("by sockets", f"{carried['sent_bytes'] / 1e6:.3f} MB", headers))
     for row in (*rows[:-3], *_air(summary), *rows[-3:]):
         table.add_row(*row)
     return table
@@ -135,6 +140,10 @@ def _repeats(result: Result, *, live: bool) -> str:
     return "of these events" if drawn_anew else "same scenario and seed, same digest"
 
 
+def _ages(stale: dict[str, float]) -> str:
+    return f"19 in 20 up to {stale['p95_seconds']:.3f} s, at most {stale['max_seconds']:.3f} s"
+
+
 def _skipped(summary: dict[str, Any]) -> str:
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in summary["skips_by_reason"].items() if count)
     return f"{summary['communication']['skips']:,} skipped" + (f" ({reasons})" if reasons else "")
@@ -148,9 +157,10 @@ def _fates(traffic: dict[str, int]) -> str:
 def compare_table(results: Sequence[Result]) -> Table:
     """One row per method."""
     first = results[0].summary
-    table = Table(title=f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}")
+    title = f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}"
+    table = Table(title=title, box=SIMPLE_HEAD, padding=0)  # many columns, little room
     table.add_column("method", style="bold", no_wrap=True)
-    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, missed, grads, time s"
+    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, age s, missed, grads, time s"
     aired, powered = (any(name in result.summary for result in results) for name in ("airtime", "joules"))
     for heading in (*headings.split(", "), *(["air s"] if aired else []), *(["J"] if powered else [])):
         table.add_column(heading, justify="right")
@@ -168,6 +178,7 @@ def compare_table(results: Sequence[Result]) -> Table:
             number(traffic["messages"]),
             f"{traffic['wire_bytes'] / 1e6:.2f}",
             f"{summary['staleness']['mean']:.2f}",
+            f"{summary['staleness']['p95_seconds']:.2f}",
             f"{summary['staleness']['missed_share']:.1%}",
             number(summary["work"]["gradients"]),
             f"{summary['time']['simulated']:.2f}",
@@ -190,6 +201,7 @@ def live_table(simulated: Result, live: Result) -> Table:
         *((name, "communication", name, 1.0) for name in ("broadcasts", "skips", "messages", "delivered", "lost")),
         ("frame bytes", "communication", "wire_bytes", 1.0),
         ("staleness, rounds", "staleness", "mean", 1.0),
+        ("p95 age of values, s", "staleness", "p95_seconds", 1.0),
         ("missed share", "staleness", "missed_share", 1.0),
         ("test error", "accuracy", "test_error", 1.0),
         ("train loss", "accuracy", "train_loss", 1.0),
@@ -200,6 +212,10 @@ def live_table(simulated: Result, live: Result) -> Table:
         shown = [value if isinstance(value, int) else value * scale for value in pair]
         ratio = f"{pair[1] / pair[0]:.3f}" if pair[0] else "–"
         table.add_row(label, *(number(value) for value in shown), ratio)
+        if name == "wire_bytes" and "sockets" in told:
+            carried = told["sockets"]
+            table.add_row("socket bytes", "–", number(carried["sent_bytes"]), "–")
+            table.add_row("with headers, about", "–", number(carried["sent_bytes"] + carried["header_bytes"]), "–")
     return table
 
 

@@ -17,7 +17,7 @@ from simnet.build import World, build_links, build_writer
 from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
 from simnet.live import agent_folder as folder
-from simnet.live import certificates, checkpoint
+from simnet.live import certificates, checkpoint, socket_bytes
 from simnet.live.channel import Channel
 from simnet.live.journal import Journal, RecordKind, Start, event_body, read
 from simnet.live.live_port import LivePort, RepeatedRound
@@ -92,6 +92,7 @@ async def serve(
                 await agent.channel.close()
             finally:
                 book.close()
+                agent.note_sockets()
             if agent.failure is not None:
                 raise agent.failure
 
@@ -131,8 +132,9 @@ class LiveAgent:
             self._overflowed,
         )
         self.memory = JournalMemory(
-            journal, self._checkpoint, lambda: self.channel.seen, self.channel.confirm, supervisor.round_finished
+            journal, self._checkpoint, lambda: self.channel.seen, self.channel.confirm, self._round_finished
         )
+        self._incarnation = incarnation
         self._clock: Clock
         self._port: LivePort | None = None
         self._early: dict[tuple[int, int], bytes] = {}
@@ -264,6 +266,14 @@ class LiveAgent:
             known,
             replay,
         )
+
+    def note_sockets(self) -> None:
+        """Keep what the sockets have carried so far."""
+        socket_bytes.note(self._placement.folder, self._incarnation, self.channel.sockets.total)
+
+    def _round_finished(self, round: int) -> None:
+        self.note_sockets()
+        self._supervisor.round_finished(round)
 
     def _objects(self) -> dict[str, object]:
         return {"peer": self._peer, "neighbourhood": self.neighbourhood, "writer": self._writer}

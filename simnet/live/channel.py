@@ -31,6 +31,7 @@ from simnet.live.dialer import Dialer
 from simnet.live.envelope import Identity, Reason, Refused, run_id
 from simnet.live.sequencing import PeerInbox
 from simnet.live.server import Server
+from simnet.live.socket_bytes import Sockets
 from simnet.network import frame
 
 
@@ -66,11 +67,14 @@ class Channel:
             )
         self.refusals: Counter[str] = Counter()
         """How often something was refused, by reason (`simnet.live.envelope`)."""
+        self.sockets = Sockets()
         self._inboxes = {peer: PeerInbox() for peer in self.peers}
         identity = Identity(run_id(self.run), self.me, self.incarnation)
         client, server = (self.tls.client(), self.tls.server()) if self.tls is not None else (None, None)
         self._dialers = {
-            peer: Dialer(identity, peer, self.peers, client, inbox, self.limits, self._refuse, self._changed)
+            peer: Dialer(
+                identity, peer, self.peers, client, inbox, self.limits, self._refuse, self._changed, self.sockets
+            )
             for peer, inbox in self._inboxes.items()
         }
         self._server = Server(
@@ -81,6 +85,7 @@ class Channel:
             self._hand_over,
             self._refuse,
             lambda peer: self._dialers[peer].rouse(),
+            self.sockets,
         )
         self._dialling: list[asyncio.Task[None]] = []
         self._owner: asyncio.Task[object] | None = None

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simnet.live import envelope
 from simnet.live.envelope import Envelope, Reason, Refused
+from simnet.live.socket_bytes import Sockets
 
 FAREWELL = 1.0
 """Seconds for the last bytes to leave when a connection is closed in peace."""
@@ -48,10 +49,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One TCP connection, with or without TLS on it."""
+    """One TCP connection, with or without TLS on it; `sockets` counts what it carries."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+    sockets: Sockets = field(default_factory=Sockets)
+
+    def __post_init__(self) -> None:
+        self.sockets.opened(id(self.writer), self.writer.get_extra_info("socket"))
 
     @property
     def certificate(self) -> dict[str, object]:
@@ -94,6 +99,7 @@ class Connection:
 
     async def close(self) -> None:
         """End in peace: what was written leaves first, for a moment at most."""
+        self.sockets.closing(id(self.writer))
         self.writer.close()
         with contextlib.suppress(OSError):
             async with asyncio.timeout(FAREWELL):
@@ -102,12 +108,13 @@ class Connection:
 
     def abort(self) -> None:
         """End at once."""
+        self.sockets.closing(id(self.writer))
         # Up to Python 3.11.2 the transport of a connection that is gone has lost its protocol.
         with contextlib.suppress(AttributeError):
             self.writer.transport.abort()
 
 
-async def dial(address: tuple[str, int], tls: ssl.SSLContext | None, name: str) -> Connection:
+async def dial(address: tuple[str, int], tls: ssl.SSLContext | None, name: str, sockets: Sockets) -> Connection:
     """A connection to whoever proves to be `name`."""
     host, port = address
     try:
@@ -121,10 +128,10 @@ async def dial(address: tuple[str, int], tls: ssl.SSLContext | None, name: str) 
         )
     except ssl.SSLError as error:
         raise Refused(_judge(error), f"TLS refused the other end: {error.reason}") from None
-    return Connection(reader, writer)
+    return Connection(reader, writer, sockets)
 
 
-async def accept(sock: socket.socket, tls: ssl.SSLContext | None) -> Connection:
+async def accept(sock: socket.socket, tls: ssl.SSLContext | None, sockets: Sockets) -> Connection:
     """The connection behind an accepted socket, once TLS is satisfied with it."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=_READ_AHEAD)
@@ -137,7 +144,7 @@ async def accept(sock: socket.socket, tls: ssl.SSLContext | None) -> Connection:
         raise Refused(_judge(error), f"TLS refused the other end: {error.reason}") from None
     except OSError:
         raise Refused(Reason.HANDSHAKE, "the connection ended before TLS was satisfied") from None
-    return Connection(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+    return Connection(reader, asyncio.StreamWriter(transport, protocol, reader, loop), sockets)
 
 
 def _judge(error: ssl.SSLError) -> Reason:

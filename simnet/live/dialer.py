@@ -17,6 +17,7 @@ from simnet.live.certificates import name_of
 from simnet.live.connection import Connection, Limits, dial
 from simnet.live.envelope import EnvelopeKind, Identity, Reason, Refused
 from simnet.live.sequencing import PeerInbox, PeerOutbox
+from simnet.live.socket_bytes import Sockets
 
 
 @dataclass(eq=False)
@@ -35,6 +36,7 @@ class Dialer:
     limits: Limits
     report: Callable[[int, Reason], None]
     on_state: Callable[[int, bool], None]
+    sockets: Sockets
 
     def __post_init__(self) -> None:
         self.outbox = PeerOutbox(self.limits.window_bytes, self.limits.outbox_bytes)
@@ -82,7 +84,7 @@ class Dialer:
 
     async def _meet(self) -> Connection:
         async with asyncio.timeout(self.limits.introduction):
-            connection = await dial(self.addresses[self.peer], self.tls, name_of(self.peer))
+            connection = await dial(self.addresses[self.peer], self.tls, name_of(self.peer), self.sockets)
             try:
                 connection.write(self.me.say(EnvelopeKind.HELLO, self.outbox.acknowledged))
                 answer = await connection.receive(0, self.limits.introduction)

@@ -22,7 +22,7 @@ from simnet.build import World, build
 from simnet.diagnostics import tell
 from simnet.errors import LiveError, ScenarioError
 from simnet.live import agent_folder as folder
-from simnet.live import certificates
+from simnet.live import certificates, socket_bytes
 from simnet.live.fleet import Fleet
 from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read
 from simnet.record import events
@@ -151,7 +151,8 @@ def content(path: Path) -> JournalContent:
 
 def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
     """Put the whole run on a bus."""
-    journals = _one_run(world, [content(path) for path in folders])
+    contents = [content(path) for path in folders]
+    journals = _one_run(world, contents)
     board = scoreboard(world)
     begin = min(each.start.epoch for each in journals)
     streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in journals]
@@ -174,6 +175,10 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
         if last < world.scenario.rounds:
             for figures in board.excuse(agent):
                 bus.emit(now, evaluation_done(figures))
+    for path, journal in zip(folders, contents, strict=True):
+        if (carried := socket_bytes.noted(path)) is not None:
+            counts = (carried.sent, carried.received, carried.segments, carried.headers)
+            bus.emit(now, events.SocketsCounted(journal.start.agent, *counts))
     bus.emit(now, events.RunFinished(board.last_round, "", ""))
     tell("journals merged", scenario=world.scenario.name, agents=len(journals))
 

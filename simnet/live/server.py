@@ -19,6 +19,7 @@ from simnet.live.certificates import agent_of
 from simnet.live.connection import Connection, Limits, accept
 from simnet.live.envelope import Envelope, EnvelopeKind, Identity, Reason, Refused
 from simnet.live.sequencing import PeerInbox
+from simnet.live.socket_bytes import Sockets
 
 _BREATHER = 0.1
 """Seconds to wait when the system has no more sockets to give."""
@@ -39,6 +40,7 @@ class Server:
     hand_over: Callable[[int, bytes], None]
     report: Callable[[int | None, Reason], None]
     on_call: Callable[[int], None]
+    sockets: Sockets
 
     def __post_init__(self) -> None:
         self._strangers: dict[asyncio.Task[None], None] = {}
@@ -112,7 +114,7 @@ class Server:
         try:
             try:
                 async with asyncio.timeout(self.limits.introduction):
-                    connection = await accept(sock, self.tls)
+                    connection = await accept(sock, self.tls, self.sockets)
                     peer = self._identify(connection)
                     hello = await connection.receive(0, self.limits.introduction)
             except TimeoutError:

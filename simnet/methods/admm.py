@@ -84,6 +84,15 @@ class Decentralised(Method):
             return EdgeDuals(features, degree, self.eta)
         return NodeDuals(features, degree, steps)
 
+    def message_lengths(self, features: int) -> tuple[int, ...]:
+        return (features, features, 1) if self.duals == "healing" else (features,)
+
+    @property
+    def late_news(self) -> str | None:
+        if self.duals == "edge":
+            return None
+        return f'{self.duals} duals may diverge; a longer period, a smaller eta or duals = "edge" would do'
+
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
         curvatures = [regulariser + 2 * self.eta * size.degree for size in sizes]
         facts: Facts = {

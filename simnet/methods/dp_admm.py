@@ -126,6 +126,9 @@ class DpAdmm(Method):
             plans = calibrated(at, privacy.epsilon, privacy.delta, part="nothing")
         return NoiseSchedule("gaussian", tuple(plans))
 
+    def message_lengths(self, features: int) -> tuple[int, ...]:
+        return (features, features) if self.accelerated else (features,)
+
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
         """A trusted hub's noise is for all rows, and its leaves pay for their upload alone."""
         if not self.trusts_hub:

@@ -178,6 +178,15 @@ class Method(Part):
         """How often an agent releases something at most."""
         return rounds
 
+    def message_lengths(self, features: int) -> tuple[int, ...]:
+        """The lengths of the vectors in its longest message: the model, and what goes with it."""
+        return (features,)
+
+    @property
+    def late_news(self) -> str | None:
+        """What becomes of it where all news is older than a round, and what would help; None if nothing does."""
+        return None
+
     @property
     def names_its_noise(self) -> bool:
         """Whether the scenario names the noise, so that ε is what it comes to."""

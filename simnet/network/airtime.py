@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import ceil
 
+DUTY_CYCLE = 0.01
+"""The share of the time for which a device may send in most of the European 868 MHz band (ETSI EN 300 220)."""
 OFDM_PREAMBLE = 20e-6
 """Seconds: training symbols (16 µs) and the SIGNAL field (4 µs); IEEE 802.11-2016, table 17-21, 20 MHz channels."""
 OFDM_SYMBOL = 4e-6
@@ -43,3 +45,13 @@ def lora_seconds(
     bits = 8 * size - 4 * factor + 28 + 16 * checksum - 20 * (not explicit)
     symbols = 8 + max(ceil(bits / (4 * (factor - 2 * optimised))) * (coding + 4), 0)
     return (preamble + 4.25 + symbols) * symbol
+
+
+def duty_cycle_left_out(per_round: float, tick: float | None) -> dict[str, str]:
+    """What to say where nobody keeps a duty cycle and an agent sends for `per_round` seconds each `tick`."""
+    if tick is None:
+        return {"duty cycle": f"none is kept: an agent sends for {per_round:.3g} s per round, however short a round is"}
+    if per_round <= DUTY_CYCLE * tick:
+        return {}
+    share = f"{per_round / tick:.1%} of the time ({per_round:.3g} s per round of {tick:g} s)"
+    return {"duty cycle": f"none is kept: an agent sends for {share}, and most bands allow {DUTY_CYCLE:.0%}"}

@@ -19,13 +19,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from simnet.streams import Streams
 
 Numbers = npt.NDArray[np.float64]
 
 
-Source: TypeAlias = "np.random.Generator | JoinedStreams"
+Source: TypeAlias = "np.random.Generator | JoinedStreams | EvenSpread"
 """What numbers are drawn from, all of them in one draw."""
 Draw = Callable[[np.random.Generator, int], Numbers]
 Blocks = tuple[tuple[int, ...], int]
@@ -101,6 +102,25 @@ class JoinedStreams:
     def _all(self, size: int, draw: Callable[[np.random.Generator, int], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         share = size // len(self._names)
         return np.concatenate([draw(rng, share) for rng in self._streams.visits(self._role, self._names)])
+
+
+class EvenSpread:
+    """A source without chance: the numbers of a draw are spread evenly over their distribution.
+
+    The quantiles of what is computed from them are those of the distribution, without the noise of a sample.
+    """
+
+    def random(self, size: int) -> Numbers:
+        return (np.arange(size) + 0.5) / size
+
+    def standard_normal(self, size: int) -> Numbers:
+        return np.asarray(scipy.special.ndtri(self.random(size)), dtype=np.float64)
+
+    def standard_gamma(self, shape: float, size: int) -> Numbers:
+        return np.asarray(scipy.special.gammaincinv(shape, self.random(size)), dtype=np.float64)
+
+    def integers(self, low: int, *, size: int) -> npt.NDArray[np.int64]:
+        return (low * self.random(size)).astype(np.int64)
 
 
 LINKS_AT_ONCE = 64

@@ -43,6 +43,11 @@ class Latency(Part):
         """Whether a length in any other unit means nothing to it."""
         return False
 
+    @property
+    def leaves_out(self) -> str | None:
+        """What real delays have and these have not."""
+        return "each message's delay is drawn by itself: no two that leave together are late together"
+
     def read(self, find: Finder) -> Latency:
         """The same with the file that it names in memory."""
         return self
@@ -73,6 +78,10 @@ class Constant(Latency):
     @property
     def constant(self) -> float:
         return self.value
+
+    @property
+    def leaves_out(self) -> str | None:
+        return "always the same: no jitter" if self.value else "none: distance and routers take no time"
 
     def draw(self, rng: Source, n: int) -> Numbers:
         return np.full(n, self.value)
@@ -210,6 +219,10 @@ class DelayTrace(_Measured):
         found._times = (times - times[0]).tolist()
         found._delays = _delays(table.lines, measured.tolist(), table.headings, self, where).tolist()
         return found
+
+    @property
+    def leaves_out(self) -> str | None:
+        return None
 
     @property
     def period(self) -> float:

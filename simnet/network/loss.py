@@ -35,6 +35,11 @@ class PacketLoss(Part):
         """The probability with which every packet is lost, if none depends on another; None if they do."""
         return None
 
+    @property
+    def leaves_out(self) -> str | None:
+        """What real losses have and these have not."""
+        return None
+
     def read(self, find: Finder) -> PacketLoss:
         """The same with the file that it names in memory."""
         return self
@@ -53,6 +58,10 @@ class NoLoss(PacketLoss):
     def independent(self) -> float:
         return 0.0
 
+    @property
+    def leaves_out(self) -> str | None:
+        return "none on the way; only a full queue or a fault loses a message"
+
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
         return None
 
@@ -70,6 +79,10 @@ class Bernoulli(PacketLoss):
     @property
     def independent(self) -> float:
         return self.p
+
+    @property
+    def leaves_out(self) -> str | None:
+        return "every packet by itself: no bursts"
 
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
         p = self.p

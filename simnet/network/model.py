@@ -87,6 +87,27 @@ PRESETS: dict[str, dict[str, Any]] = {
 ACCESS = frozenset({"4g", "satellite", "lorawan", "congested-wifi"})
 """Presets of a user's one way into the network: unless the scenario says otherwise, an agent's links share it."""
 
+ON_AIR = frozenset({"lorawan", "lora", "congested-wifi"})
+"""Presets of radios that anybody may use at any time: without a channel, no transmission disturbs another."""
+
+DUTY_CYCLED = frozenset({"lorawan", "lora"})
+"""Presets of bands in which a device may send for a small share of the time only."""
+
+WayOut = Literal["channel", "access line", "shared", "independent"]
+
+
+def way_out(medium: str, uplink: str | None, preset: str | None, *, channel: bool, up: bool) -> WayOut:
+    """What an agent's links have in common when they send, by what [network] says of it."""
+    if channel:
+        return "channel"
+    if medium == "shared":
+        return "shared"
+    if up:
+        return "access line"
+    chosen = uplink or ("shared" if preset in ACCESS else "independent")
+    return "shared" if chosen == "shared" else "independent"
+
+
 Ends = tuple[int, int]
 """One direction of a link: sender, receiver."""
 

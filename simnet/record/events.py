@@ -260,6 +260,22 @@ class AirUsed(Event, frozen=True, forbid_unknown_fields=True):
     """if nobody sends any more: seconds for which the channel was busy without a pause"""
 
 
+class SocketsCounted(Event, frozen=True, forbid_unknown_fields=True):
+    """Of a live run, at its end: what the sockets of an agent carried, by the kernel's count."""
+
+    told: ClassVar[str] = "the sockets of agent {agent} sent {sent_bytes} bytes"
+
+    agent: int
+    sent_bytes: int
+    """bytes inside TCP: frames, envelopes, TLS, and what was sent again"""
+    received_bytes: int
+    """bytes inside TCP, each once"""
+    segments: int
+    """TCP segments sent, acknowledgements without data included"""
+    header_bytes: int
+    """bytes of IP and TCP headers that these segments had, estimated"""
+
+
 class ValueUsed(AtAgent, frozen=True, forbid_unknown_fields=True):
     """A neighbour's value entered the dual update."""
 

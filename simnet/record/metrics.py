@@ -12,6 +12,7 @@ from typing import Any, get_args
 import msgspec
 from pydantic import Field
 
+from simnet.network.model import WayOut, way_out
 from simnet.parts.fields import NonNegative
 from simnet.parts.part import Section
 from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
@@ -159,6 +160,7 @@ class Metrics:
         self._work = 0.0
         self._air = Airtime()
         self._prices = Cost()
+        self._sockets: dict[int, events.SocketsCounted] = {}
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
@@ -227,6 +229,9 @@ class Metrics:
     def _aired(self, event: events.AirUsed) -> None:
         self._air.add(event)
 
+    def _counted_sockets(self, event: events.SocketsCounted) -> None:
+        self._sockets[event.agent] = event
+
     def _spent(self, event: events.PrivacySpent) -> None:
         self._privacy.spend(event)
 
@@ -288,6 +293,8 @@ class Metrics:
             row["gradients"] = self.counters["gradients"][agent] if self._gradients is not None else None
             if any(self._air.sent):
                 row["airtime"] = self._air.sent[agent]
+            if agent in self._sockets:
+                row["socket_bytes"] = self._sockets[agent].sent_bytes
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
@@ -311,6 +318,13 @@ class Metrics:
         wanted = scenario["privacy"].get("observers")
         return {"observers": self.observed.summary(wanted, proven)} if wanted and self.observed is not None else {}
 
+    def _carried(self) -> Row:
+        """What sockets carried, where every agent of a live run was told."""
+        if self.start is None or not self._sockets or len(self._sockets) < len(self.start.rows):
+            return {}
+        names = ("sent_bytes", "received_bytes", "segments", "header_bytes")
+        return {"sockets": {name: sum(getattr(each, name) for each in self._sockets.values()) for name in names}}
+
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
         """summary.json; `wall` is the only number that does not come from the events."""
         assert self.start is not None
@@ -323,6 +337,7 @@ class Metrics:
             "seed": scenario["seed"],
             "agents": len(self.start.rows),
             "edges": len(self.start.edges),
+            "uplink": _uplink(scenario.get("network", {})),
             "rounds": scenario["rounds"],
             "last_rounds": self.end.rounds if self.end else [],
             "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
@@ -341,7 +356,14 @@ class Metrics:
             "staleness": self.counters.values.summary(),
             "work": {"gradients": self._gradients, "work_seconds": self._work if self._gradients is not None else None},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        } | self._cost()
+        } | (self._cost() | self._carried())
+
+
+def _uplink(network: dict[str, Any]) -> WayOut:
+    """What an agent's links have in common when they send, by the resolved scenario of a log."""
+    line, link = network.get("line", {}), network.get("link", {})  # logs of old versions lack some of it
+    medium, preset = network.get("medium", "unicast"), link.get("preset")
+    return way_out(medium, network.get("uplink"), preset, channel="channel" in network, up="up" in line)
 
 
 _HANDLERS: dict[type[events.Event], Any] = {
@@ -353,6 +375,7 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.RoundStarted: Metrics._worked,
     events.SolveFinished: Metrics._worked,
     events.AirUsed: Metrics._aired,
+    events.SocketsCounted: Metrics._counted_sockets,
     events.ValueUsed: Metrics._used,
     events.PrivacySpent: Metrics._spent,
     events.EvaluationDone: Metrics._evaluated,

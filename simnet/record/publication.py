@@ -64,6 +64,8 @@ _MADE_OF: dict[type[events.Event], Callable[[Any], events.Event | None]] = {
     events.SvtTested: _test,
     # When a solve ended, and after how many gradients, depends on the rows.
     events.SolveFinished: _nothing,
+    # How many segments a socket made of its bytes depends on when they came.
+    events.SocketsCounted: _nothing,
 }
 """What a published record holds of each kind of event. A kind that is not here is refused: somebody has to decide."""
 

@@ -93,6 +93,11 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Delivered", percent(_share(traffic["delivered"], traffic["messages"])), _fates(traffic)),
         ("Skipped", percent(_share(traffic["skips"], turns)), f"{traffic['skips']:,} of {turns:,} rounds"),
         ("Staleness", figure(stale["mean"]), f"rounds; {percent(stale['fresh_share'])} fresh, at most {stale['max']}"),
+        (
+            "Age",
+            seconds(stale["p95_seconds"]),
+            f"95th percentile of used values; mean {seconds(stale['mean_seconds'])}",
+        ),
         ("Missed", percent(stale["missed_share"]), "of the values used: a newer release had not arrived"),
         ("Gradients", _count(summary["work"]["gradients"]), "evaluated by all agents"),
         ("Simulated", seconds(time["simulated"]), f"{seconds(time['wall'])} of computing" if time["wall"] else ""),

@@ -23,7 +23,7 @@ from simnet.learning.sources import Data
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
 from simnet.network.codec import CODECS, TopKSettings
-from simnet.network.model import ACCESS, Access, Lines, LinkModel, Override
+from simnet.network.model import Access, Lines, LinkModel, Override, WayOut, way_out
 from simnet.network.queueing import Intake
 from simnet.network.topology import AnyTopology, Random
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
@@ -124,8 +124,19 @@ class Network(Section):
     @property
     def links_share_a_line(self) -> bool:
         """Whether the links of an agent take turns on a line that is like each of them."""
-        chosen = self.uplink or ("shared" if self.link.preset in ACCESS else "independent")
-        return self.medium == "shared" or (chosen == "shared" and self.line.up is None)
+        return self.medium == "shared" or self.way_out == "shared"
+
+    @property
+    def way_out(self) -> WayOut:
+        """What an agent's links have in common when they send."""
+        channel, up = self.channel is not None, self.line.up is not None
+        return way_out(self.medium, self.uplink, self.link.preset, channel=channel, up=up)
+
+    @property
+    def presets(self) -> set[str]:
+        """The presets that it names."""
+        named = (self.link.preset, *(other.preset for other in self.override))
+        return {preset for preset in named if preset is not None}
 
     @property
     def recovery_time(self) -> float:

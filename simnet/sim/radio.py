@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.network.airtime import OFDM_PREAMBLE, lora_seconds, ofdm_seconds
+from simnet.network.airtime import OFDM_PREAMBLE, duty_cycle_left_out, lora_seconds, ofdm_seconds
 from simnet.network.draws import one_by_one, uniform
 from simnet.network.frame import Frame
 from simnet.parts.fields import (
@@ -67,10 +67,9 @@ class ChannelKind(Part):
         """What decides when an agent sends."""
         raise NotImplementedError
 
-    def left_out(self, *, reports: bool) -> list[str]:
-        """What a run over this channel leaves out; `reports` if rows travel before the first round."""
-        told = ["no capture effect: of two signals at once the stronger is lost too"]
-        return [*told, "rows that travel before the first round do not use the channel"] if reports else told
+    def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
+        """What a real channel has and this one has not, where an agent sends for `per_round` seconds each `tick`."""
+        return {"capture": "none: of two frames that overlap at a receiver, both are lost, however near one sender is"}
 
     def frames(self, size: int, overhead: int) -> list[int]:
         """The frames of a message of `size` bytes, by their bytes on the air."""
@@ -100,11 +99,16 @@ class _Slotted(_Plain):
     def largest(self) -> int | None:
         return int(self.slot * self.rate / 8 + 1e-6)
 
+    slots_left_out: ClassVar[dict[str, str]] = {"slots": "everybody keeps them: clocks agree, there are no guard times"}
+
 
 class Tdma(_Slotted):
     """Agents send in turn, in slots of their own: nothing collides."""
 
     kind: Literal["tdma"]
+
+    def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
+        return self.slots_left_out
 
     def station(self, air: Air, agent: int, agents: int, streams: Streams) -> Station:
         return DeafStation(air, agent, self.seconds, self.queue, in_turn(self.slot, agent, agents))
@@ -123,6 +127,9 @@ class SlottedAloha(_Slotted):
     """Agents send at the next boundary of a slot, whatever they hear (Roberts 1975). Nothing is repeated."""
 
     kind: Literal["slotted-aloha"]
+
+    def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
+        return super().leaves_out(per_round, tick) | self.slots_left_out
 
     def station(self, air: Air, agent: int, agents: int, streams: Streams) -> Station:
         return DeafStation(air, agent, self.seconds, self.queue, at_slots(self.slot))
@@ -147,6 +154,10 @@ class Lora(ChannelKind):
     @property
     def largest(self) -> int | None:
         return 255
+
+    def leaves_out(self, per_round: float, tick: float | None) -> dict[str, str]:
+        kept = {} if self.duty_cycle is not None else duty_cycle_left_out(per_round, tick)
+        return super().leaves_out(per_round, tick) | kept
 
     def seconds(self, size: int) -> float:
         return lora_seconds(

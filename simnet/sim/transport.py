@@ -25,6 +25,10 @@ class TransportKind(Part):
     repeats: ClassVar[bool] = False
     """Whether a message is sent again until its receiver has acknowledged it."""
 
+    def leaves_out(self, round_trip: float) -> str | None:
+        """What a real transport would do and this one does not, where a value and its answer take so many seconds."""
+        return None
+
     def made(self, engine: VirtualEngine) -> Reliable | None:
         """The transport of all agents of an engine; None if messages are left to themselves."""
         return None
@@ -46,6 +50,14 @@ class Acknowledged(TransportKind):
     )
     attempts: Count = Field(8, description="transmissions after which the sender gives up")
     repeats: ClassVar[bool] = True
+
+    def leaves_out(self, round_trip: float) -> str | None:
+        if self.timeout > round_trip:
+            return None
+        return (
+            f"the timeout of {self.timeout:g} s is below the median round trip of {round_trip:.3g} s: messages are "
+            "repeated that were not lost"
+        )
 
     def made(self, engine: VirtualEngine) -> Reliable:
         return Reliable(engine, self)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import warnings
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,7 +22,7 @@ from multiprocessing.context import SpawnContext
 from typing import Any
 
 from simnet.diagnostics import tell, warn
-from simnet.errors import SimnetError
+from simnet.errors import ScenarioWarning, SimnetError
 from simnet.scenario import Scenario
 from simnet.studies.keys import code_version
 
@@ -64,7 +65,9 @@ def perform(job: RunJob) -> Record:
     if job.code != code_version():
         return failed(job, "the worker has another version of simnet than the study was planned with")
     try:
-        with threadpool_limits(1):
+        with threadpool_limits(1), warnings.catch_warnings():
+            # A study has its reasons, and hundreds of runs: `simnet run` and `simnet explain` tell of one.
+            warnings.simplefilter("ignore", ScenarioWarning)
             result = run(job.scenario)
     except SimnetError as error:
         return failed(job, str(error), final=True)

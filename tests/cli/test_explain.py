@@ -2,29 +2,116 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from simnet import Scenario, run
+from simnet.cli import app
 from simnet.cli.explain import explain
+from simnet.methods import METHODS
 from simnet.record.events import MessageSent
-from tests.worlds import world
+from tests.worlds import TICKS, world
 
-SHIPPED = sorted((Path(__file__).parents[2] / "scenarios" / "networks").glob("*.toml"))
+FOLDER = Path(__file__).parents[2] / "scenarios"
+SHIPPED = sorted([*FOLDER.glob("*.toml"), *(FOLDER / "networks").glob("*.toml")])
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_a_message_has_the_bytes_that_explain_foretells(path):
-    scenario = Scenario.load(path)
+def foretold(scenario: Scenario) -> tuple[str, int]:
     traffic = explain(scenario)["traffic"]
-    result = run(scenario)
-    values = [e for _, _, e in result.events if isinstance(e, MessageSent) and e.carries == "value"]
-    first = values[0]
-    assert traffic["bytes per message"] == f"{first.wire_bytes:,} ({first.payload_bytes:,} payload)"
-    same_size = [event for event in values if event.wire_bytes <= first.wire_bytes]
-    at_most = int(str(traffic["bytes at most"]).split()[0].replace(",", ""))
-    assert at_most >= sum(event.wire_bytes for event in same_size)
+    return str(traffic["bytes per message"]), int(str(traffic["bytes at most"]).split()[0].replace(",", ""))
+
+
+def values(scenario: Scenario) -> list[MessageSent]:
+    return [e for _, _, e in run(scenario).events if isinstance(e, MessageSent) and e.carries == "value"]
+
+
+@pytest.mark.filterwarnings("ignore::simnet.ScenarioWarning")
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_message_has_the_bytes_that_explain_foretells_and_all_have_no_more(path):
+    scenario = Scenario.load(path)
+    first_message, at_most = foretold(scenario)
+    sent = values(scenario)
+    assert first_message == f"{sent[0].wire_bytes:,} ({sent[0].payload_bytes:,} payload)"
+    assert at_most >= sum(event.wire_bytes for event in sent)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"algorithm.duals": "healing", "network.pacing": "free", "compute.time": {"kind": "lognormal", "median": 0.02}},
+        {"algorithm.duals": "healing", "algorithm.heal_every": 3},
+        {"algorithm.duals": "healing", "network.codec": "top-k"},
+        {"algorithm.duals": "edge", "network.codec": "int8"},
+        {"network.medium": "shared"},
+        {"network.channel": "csma"},
+        {"network.link.mtu": 60, "network.override": [{"agent": 0, "mtu": 40}]},
+    ],
+    ids=["agents drift apart", "sums now and then", "top-k", "edge", "shared medium", "csma", "small packets"],
+)
+def test_the_bound_holds_whatever_goes_with_the_models(changes):
+    scenario = world(**{"rounds": 30} | changes)
+    _, at_most = foretold(scenario)
+    assert at_most >= sum(event.wire_bytes for event in values(scenario))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_bound_holds_for_every_method(method):
+    scenario = world(**{"rounds": 4, "privacy.epsilon": 50.0, "network.link.latency": 0.01}).with_method(method)
+    _, at_most = foretold(scenario)
+    assert at_most >= sum(event.wire_bytes for event in values(scenario))
+
+
+def test_on_a_perfect_network_the_bound_is_what_is_sent():
+    scenario = world()
+    assert foretold(scenario)[1] == sum(event.wire_bytes for event in values(scenario))
+
+
+def test_with_a_transport_that_repeats_it_is_said_to_be_no_bound():
+    told = explain(world(**{"network.transport": "reliable"}))["traffic"]["bytes at most"]
+    assert "no bound holds for repetitions" in str(told)
+
+
+@pytest.mark.parametrize(
+    ("network", "word", "said"),
+    [
+        ({}, "independent", "independent: every link"),
+        ({"uplink": "shared"}, "shared", "shared: the links"),
+        ({"link": {"preset": "4g"}}, "shared", "shared: the links"),
+        ({"link": {"preset": "4g"}, "uplink": "independent"}, "independent", "independent: every link"),
+        ({"line": {"up": {"bandwidth": "1 Mbit/s"}}}, "access line", "one access line per agent"),
+        ({"channel": "csma"}, "channel", "the channel"),
+        ({"medium": "shared"}, "shared", "shared: the links"),
+    ],
+)
+def test_explain_and_the_summary_say_which_uplink_it_is(network, word, said):
+    scenario = world(network=network, rounds=1)
+    assert str(explain(scenario)["traffic"]["uplink"]).startswith(said)
+    assert run(scenario).summary["uplink"] == word
+
+
+def test_the_quantiles_of_delays_are_told_for_each_kind_of_link(tmp_path):
+    slow = {"kind": "uniform", "low": 1.0, "high": 2.0}
+    scenario = world(**{"network.link.latency": 0.25, "network.override": [{"link": [0, 1], "latency": slow}]})
+    path = tmp_path / "two-kinds.toml"
+    path.write_text(scenario.to_toml())
+    from typer.testing import CliRunner
+
+    told = json.loads(CliRunner().invoke(app, ["explain", str(path), "--json"]).stdout)
+    assert told["delays on idle lines"] == {
+        "0>1 and 1 other": "5 % 1050 ms, 50 % 1500 ms, 95 % 1950 ms, 99 % 1990 ms",
+        next(name for name in told["delays on idle lines"] if name.endswith("15 others")): "always 250 ms",
+    }
+    assert "no jitter (16 of 18 links)" in told["realism: what it leaves out"]["delay"]
+
+
+def test_a_median_above_the_period_is_a_caution_whatever_the_duals_are():
+    late = {"network.pacing": TICKS, "network.link.latency": 0.3}
+    topic = "delays on idle lines"
+    assert "node duals may diverge" in str(explain(world(**late))[topic]["caution"])
+    assert "exceeds the period of 0.1 s" in str(explain(world(**late, **{"algorithm.duals": "edge"}))[topic]["caution"])
+    assert "caution" not in explain(world(**late | {"network.link.latency": 0.05}))[topic]
 
 
 def test_what_changes_over_time_is_told_with_its_figures(tmp_path):
