@@ -108,6 +108,11 @@ class Eavesdropper:
         self._sent: dict[int, Parts | None] = dict.fromkeys(shadows)
         self._skipped: dict[int, str | None] = dict.fromkeys(shadows)
         self._paid: dict[tuple[int, int], list[Charge]] = {}
+        plans = {agent: world.calibration.plans[agent] for agent in shadows}
+        self._ahead = {
+            agent: [] if plan is None else [charge for charge in plan.opening if charge.kind == "test"]
+            for agent, plan in plans.items()
+        }
         self._gathered: tuple[int, tuple[Known, ...]] = (0, ())
         self._last: tuple[bytes, Parts] = (b"", ())
         self._traffic: list[tuple[float, int, int, int, int, int]] = []
@@ -212,6 +217,9 @@ class Eavesdropper:
         if owed is not None and [c.use for c in paid] != [c.use for c in owed]:
             told = ", ".join(charge.mechanism for charge in paid) or "nothing"
             self._breach("ledger", agent, t, f"a release is paid with {told}, and not with what it costs")
+        ahead = [c for (who, _), charges in self._paid.items() if who == agent for c in charges if c.kind == "test"]
+        if ahead != self._ahead[agent]:
+            self._breach("ledger", agent, t, "what its test may cost is not what was paid in advance")
         recycled = shadow.recycled(t)
         if recycled is not None and self._exactness[1].itemsize == 8 and recycled.tobytes() != model.tobytes():
             self._breach("payload", agent, t, "a recycled model is not what earlier releases make it")

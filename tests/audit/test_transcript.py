@@ -100,6 +100,20 @@ def test_a_charge_for_less_than_a_release_costs_is_a_breach():
     assert BARE not in listen(worlds, 0, 3).charges
 
 
+def test_a_test_that_is_paid_with_less_than_it_costs_is_a_breach():
+    worlds = pair(*audited_world("ipp-admm", rounds=6))
+    made = worlds.peers
+
+    def cheap(side, seed):
+        peers = made(side, seed)
+        peers[0]._unpaid = peers[0]._unpaid[:1]
+        return peers
+
+    assert listen(worlds, 0, 3).breaches == ()
+    object.__setattr__(worlds, "peers", cheap)
+    assert "ledger" in {breach.check for breach in listen(worlds, 0, 3).breaches}
+
+
 def test_the_pattern_of_traffic_is_the_same_in_every_run_of_a_method_without_skips():
     worlds = pair(*audited_world(network=WAN))
     assert len({listen(worlds, side, seed).traffic for side in (0, 1) for seed in range(3)}) == 1
