@@ -3,8 +3,8 @@
 >>> from simnet import Scenario
 >>> from simnet.audit import Audit, audit
 >>> scenario = Scenario.of({"data": {"source": "synthetic"}, "algorithm": {"name": "dvp"}, "rounds": 1})
->>> audit(scenario, Audit(runs=10)).verdict
-'inconclusive'
+>>> print(audit(scenario, Audit(runs=10)).verdict)
+inconclusive
 """
 
 from __future__ import annotations

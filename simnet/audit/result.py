@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,19 @@ from simnet.record.folder import slug
 from simnet.record.formats import csv_text, json_text
 from simnet.scenario import Scenario
 
-HOLDS, INCONCLUSIVE, NOTHING = "holds", "inconclusive", "nothing is promised"
-BROKEN_MECHANISM, BROKEN_EPSILON = "broken (mechanism)", "broken (ε)"
-INCONCLUSIVE_EXIT = 3
-"""2 is for a user's mistake."""
+
+class Verdict(StrEnum):
+    """What an audit comes to."""
+
+    HOLDS = "holds"
+    BROKEN_MECHANISM = "broken (mechanism)"
+    BROKEN_EPSILON = "broken (ε)"
+    INCONCLUSIVE = "inconclusive"
+    NOTHING = "nothing is promised"
+
+
+EXIT_CODES = {Verdict.BROKEN_MECHANISM: 1, Verdict.BROKEN_EPSILON: 1, Verdict.INCONCLUSIVE: 3}
+"""Of the command line, where it is not 0; 2 is for a user's mistake."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class AuditResult:
 
     @property
     def broken(self) -> bool:
-        return self.verdict in (BROKEN_MECHANISM, BROKEN_EPSILON)
+        return self.verdict in (Verdict.BROKEN_MECHANISM, Verdict.BROKEN_EPSILON)
 
     @property
     def epsilon_broken(self) -> bool:
@@ -55,19 +65,19 @@ class AuditResult:
         return self.bound.epsilon > self.promise.epsilon or (self.closest is not None and self.closest.excess > 0.0)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         if not math.isfinite(self.promise.epsilon):
-            return NOTHING
+            return Verdict.NOTHING
         if self.conformance.broken_by:
-            return BROKEN_MECHANISM
+            return Verdict.BROKEN_MECHANISM
         if self.epsilon_broken:
-            return BROKEN_EPSILON
-        return HOLDS if self.conformance.conclusive else INCONCLUSIVE
+            return Verdict.BROKEN_EPSILON
+        return Verdict.HOLDS if self.conformance.conclusive else Verdict.INCONCLUSIVE
 
     @property
     def exit_code(self) -> int:
         """Of the command line."""
-        return 1 if self.broken else INCONCLUSIVE_EXIT if self.verdict == INCONCLUSIVE else 0
+        return EXIT_CODES.get(self.verdict, 0)
 
     @property
     def score(self) -> str:
@@ -105,7 +115,7 @@ class AuditResult:
             "f90": self.conformance.f90,
             "conformance": self.conformance.summary(),
             "broken": self.broken,
-            "verdict": self.verdict,
+            "verdict": self.verdict.value,
         }
 
     def _curve(self, closest: Bound) -> dict[str, Any]:
@@ -193,13 +203,13 @@ def audit_table(result: AuditResult) -> Table:
 def _reason(result: AuditResult, kept: str) -> str:
     seen, promised = result.conformance, result.promise.epsilon
     match result.verdict:
-        case "nothing is promised":
+        case Verdict.NOTHING:
             return "no finite ε is promised"
-        case "broken (mechanism)":
+        case Verdict.BROKEN_MECHANISM:
             return seen.sentences[0] if seen.sentences else "what is drawn is not what was promised"
-        case "broken (ε)":
+        case Verdict.BROKEN_EPSILON:
             return f"lower bound above the claim of {promised:.4g} ({kept}), or above its curve"
-        case "holds":
+        case Verdict.HOLDS:
             return f"nothing found against ε = {promised:.4g} ({kept})"
     if result.plan.runs < LEAST_RUNS:
         return f"nothing found, but it takes at least {LEAST_RUNS} runs on each data set to say so"
