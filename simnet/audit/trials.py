@@ -28,6 +28,7 @@ from simnet.privacy.ledger import Charge
 from simnet.record.bus import Subscriber
 from simnet.record.events import DualUpdated, Event
 from simnet.record.laws import Laws
+from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.simulate import play
 from simnet.streams import Streams
@@ -215,8 +216,10 @@ def listen(worlds: Pair, side: int, seed: int) -> Overheard:
         if isinstance(event, DualUpdated) and event.agent == plan.victim and auditor.releases >= cap:
             raise _Stop
 
-    laws = Laws(ALIGNED)
-    subscribers: list[Subscriber] = [laws, enough] if plan.evidence == "tests" else [laws]
+    laws, thinning = Laws(ALIGNED), built.scenario.log.thinning(built.scenario.seed)
+    subscribers: list[Subscriber] = [laws if thinning is None else Thinned(laws, thinning)]
+    if plan.evidence == "tests":
+        subscribers.append(enough)
     with suppress(_Stop):
         play(built, Tap(ears, *subscribers), worlds.peers(side, seed))
     found = auditor.breaches if retraceable(built.scenario) else []

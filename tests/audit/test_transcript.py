@@ -44,6 +44,12 @@ def test_honest_agents_of_other_methods_are_without_fault_too(method, changes):
     assert listen(pair(*audited_world(method, rounds=6, **changes)), 0, 3).breaches == ()
 
 
+def test_a_scenario_whose_log_is_to_be_thinned_breaks_no_law_of_the_log():
+    heard = listen(pair(*audited_world(log={"kinds": ["privacy", "round"], "sample": 0.5})), 0, 3)
+    assert heard.breaches == ()
+    assert [len(rounds) for rounds in heard.everything.values()] == [4, 4, 4]
+
+
 def breaches_of(monkeypatch, method_of_peer, lie, **changes):
     """What the auditor says if agents do something else in one of their methods."""
     worlds = pair(*audited_world(**changes))
