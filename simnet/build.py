@@ -28,12 +28,14 @@ from simnet.network.frame import HEADER_BYTES, Writer
 from simnet.network.link import Link, connect, refuse_above_queue
 from simnet.network.model import Ends, LinkModel, known_agents, link_models
 from simnet.network.queueing import Transmitter
+from simnet.network.underlay import PhysicalNetwork
 from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise_key import fingerprint, fresh_key, noise_root, read_key
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.memory import gc_paused
+from simnet.sim.packet_carrier import PacketCarrier
 from simnet.sim.radio import Radio, in_range
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
@@ -176,11 +178,31 @@ def build_down_lines(scenario: Scenario, agents: int) -> dict[int, Transmitter]:
     return {} if down is None else {agent: down.transmitter(streams, f"{agent}/down") for agent in range(agents)}
 
 
+def draw_underlay(scenario: Scenario, agents: int) -> PhysicalNetwork | None:
+    """The physical network that carries the agents' packets, if there is one."""
+    underlay = scenario.network.underlay
+    return None if underlay is None else underlay.draw(agents, Streams(scenario.seed), scenario.find)
+
+
+def models_in_use(built: World) -> dict[Ends, LinkModel]:
+    """What each direction of every link is like that messages really pass: those of an underlay, if there is one."""
+    physical = draw_underlay(built.scenario, built.agents)
+    return models(built.scenario, built.graph) if physical is None else physical.models
+
+
+def directions(edges: nx.Graph[int]) -> list[Ends]:
+    """Both directions between all neighbours, by sender and receiver."""
+    return [(agent, peer) for agent in sorted(edges) for peer in sorted(edges[agent])]
+
+
 def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features: int) -> None:
     """Refuse queues that drop part of every value, also on idle lines, where nothing repeats what was dropped."""
     if scenario.network.transport.repeats:
         return
     payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
+    if physical := draw_underlay(scenario, len(edges)):
+        physical.refuse_above_queues(directions(edges), HEADER_BYTES + len(payload))
+        return
     line, common = scenario.network.line.read(scenario.find), scenario.network.link
     for model in {id(model): model for model in models(scenario, edges).values()}.values():
         where = "link" if model.queue == common.queue else "override"
@@ -197,12 +219,14 @@ def longest_value(scenario: Scenario, features: int) -> int:
 def kinds_of_links(built: World) -> list[AlikeLinks]:
     """The links by how long a value is under way on them; slowest first."""
     network, size = built.scenario.network, longest_value(built.scenario, built.learning.features)
+    if physical := draw_underlay(built.scenario, built.agents):
+        return sorted(physical.alike_paths(directions(built.graph), size), key=lambda kind: -kind.median)
     channel = network.channel
 
     def air(model: LinkModel) -> float:
         return 0.0 if channel is None else sum(map(channel.seconds, channel.frames(size, model.overhead)))
 
-    found = alike_links(models(built.scenario, built.graph), network.line, size, air)
+    found = alike_links(models(built.scenario, built.graph), network.line.read(built.scenario.find), size, air)
     return sorted(found, key=lambda kind: -kind.median)
 
 
@@ -219,11 +243,27 @@ def late_news(built: World, kinds: Sequence[AlikeLinks]) -> str | None:
 
 def cautions(built: World) -> list[str]:
     """What a run will probably not show as its author wants it, one sentence each."""
-    harm = built.scenario.algorithm.late_news
+    found, harm = peer_cautions(built), built.scenario.algorithm.late_news
     if built.scenario.network.pacing.tick is None or harm is None:
-        return []
+        return found
     late = late_news(built, kinds_of_links(built))
-    return [] if late is None else [f"{late}: {harm}"]
+    return found if late is None else [*found, f"{late}: {harm}"]
+
+
+def peer_cautions(built: World) -> list[str]:
+    """What to know about duals when some neighbours hear nothing: a sentence where that is too much for them."""
+    peers, duals = built.scenario.network.peers, getattr(built.scenario.algorithm, "duals", "node")
+    degrees = max(1, sum(size.degree for size in built.sizes))
+    if peers is None or duals == "edge":
+        return []
+    missed = 1 - sum(min(size.degree, peers) for size in built.sizes) / degrees
+    fate = {"node": "drift away for good", "healing": "may not settle"}[duals]
+    if not missed or (duals == "healing" and missed < 0.5):
+        return []
+    return [
+        f"with peers = {peers} neighbours miss {100 * missed:.3g} % of the releases, as if they were lost: "
+        f'{duals} duals {fate}; duals = "edge" would do'
+    ]
 
 
 def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:
@@ -247,6 +287,8 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
             Streams(scenario.seed),
             shared=shared,
         )
+    elif physical := draw_underlay(scenario, len(edges)):
+        built.channel = PacketCarrier(built, physical, directions(edges), Streams(scenario.seed))
     return built
 
 

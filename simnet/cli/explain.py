@@ -13,8 +13,21 @@ import numpy as np
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.row_reports import Reporting
-from simnet.build import World, build, build_links, build_writer, kinds_of_links, late_news, longest_value, models
+from simnet.build import (
+    World,
+    build,
+    build_links,
+    build_writer,
+    directions,
+    draw_underlay,
+    kinds_of_links,
+    late_news,
+    longest_value,
+    models_in_use,
+    peer_cautions,
+)
 from simnet.cli.realism import realism
+from simnet.cli.underlay_facts import underlay_facts
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import Setting
 from simnet.network import frame
@@ -56,6 +69,7 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
         **_theory(built),
         "traffic": _traffic(built, kinds) | _reports(built.reporting),
         **_over_time(built),
+        **_underlay(built),
         **_delays(built, kinds),
         "realism: what it leaves out": realism(built, kinds, longest_value(scenario, learning.features)),
     }
@@ -99,6 +113,15 @@ def _theory(built: World) -> dict[str, Facts]:
     return {"theory": facts} if facts else {}
 
 
+def _underlay(built: World) -> dict[str, Facts]:
+    """The paths of a first value, where there is a physical network."""
+    physical = draw_underlay(built.scenario, built.agents)
+    if physical is None:
+        return {}
+    size = frame.HEADER_BYTES + _first_message(built)[0]
+    return {"underlay": underlay_facts(physical, directions(built.graph), size)}
+
+
 def _reports(reporting: Reporting | None) -> Facts:
     """Rows that travel before the first round."""
     if reporting is None:
@@ -119,22 +142,6 @@ WAYS_OUT = {
     "independent": "independent: every link has a line of its own",
 }
 """What an agent's links have in common when they send."""
-
-
-def peer_cautions(built: World) -> list[str]:
-    """What to know about duals when some neighbours hear nothing: a sentence where that is too much for them."""
-    peers, duals = built.scenario.network.peers, getattr(built.scenario.algorithm, "duals", "node")
-    degrees = max(1, sum(size.degree for size in built.sizes))
-    if peers is None or duals == "edge":
-        return []
-    missed = 1 - sum(min(size.degree, peers) for size in built.sizes) / degrees
-    fate = {"node": "drift away for good", "healing": "may not settle"}[duals]
-    if not missed or (duals == "healing" and missed < 0.5):
-        return []
-    return [
-        f"with peers = {peers} neighbours miss {100 * missed:.3g} % of the releases, as if they were lost: "
-        f'{duals} duals {fate}; duals = "edge" would do'
-    ]
 
 
 def _over_time(built: World) -> dict[str, Facts]:
@@ -178,7 +185,8 @@ def _first_message(built: World) -> tuple[int, int]:
     else:
         known = Neighbourhood(neighbours, peer.initial(), aligned=True).known
         payload, _ = writer.model(model, lambda decoded: peer.accompany(1, decoded, known))
-    link = models(built.scenario, built.graph)[sender, neighbours[0]]
+    lines = models_in_use(built)
+    link = lines.get((sender, neighbours[0])) or next(iter(lines.values()))
     return len(payload), _on_wire(built.scenario, link, frame.HEADER_BYTES + len(payload))
 
 
@@ -194,7 +202,7 @@ def _traffic(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
     scenario, network = built.scenario, built.scenario.network
     payload, message = _first_message(built)
     longest = longest_value(scenario, built.learning.features)
-    most = max(_on_wire(scenario, link, longest) for link in _distinct(models(scenario, built.graph).values()))
+    most = max(_on_wire(scenario, link, longest) for link in _distinct(models_in_use(built).values()))
     releases = scenario.algorithm.most_releases(scenario.rounds)
     messages = releases * sum(min(size.degree, network.peers or size.degree) for size in built.sizes)
     transmissions = releases * built.agents if network.medium == "shared" else messages

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import inf
 
-from simnet.build import World, build_links, models
+from simnet.build import World, build_links, models_in_use
 from simnet.network.airtime import duty_cycle_left_out
 from simnet.network.delays import AlikeLinks, sending
 from simnet.network.frame import HEADER_BYTES
@@ -39,7 +39,7 @@ def realism(built: World, kinds: Sequence[AlikeLinks], size: int) -> Facts:
 def _lines(built: World, size: int) -> Facts:
     """What the lines of the agent with the most neighbours do with a broadcast, by the code that sends it."""
     network, busiest = built.scenario.network, max(built.graph, key=lambda agent: built.graph.degree[agent])
-    if network.channel is not None:
+    if network.channel is not None or network.underlay is not None:
         return {}
     links = [*build_links(built.scenario, built.graph)[busiest].values()]
     found: Facts = {}
@@ -72,7 +72,7 @@ def _air(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
 
 def _links(built: World, size: int) -> Facts:
     """What links leave out, and how many of them if it is not all."""
-    network, all_models = built.scenario.network, models(built.scenario, built.graph)
+    network, all_models = built.scenario.network, models_in_use(built)
     wired = network.channel is None
     alone = network.line.up is None and network.line.down is None
     by_id = {id(model): model for model in all_models.values()}
@@ -112,5 +112,5 @@ def _round_trip(built: World, kinds: Sequence[AlikeLinks]) -> float:
     if not kinds:
         return 0.0
     slowest = kinds[0]
-    answer = sending(slowest.model, built.scenario.network.line, HEADER_BYTES)
+    answer = sending(slowest.model, built.scenario.network.line.read(built.scenario.find), HEADER_BYTES)
     return 2 * slowest.median - slowest.sending + answer

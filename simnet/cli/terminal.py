@@ -110,6 +110,7 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("missed", f"{stale['missed_share']:.1%}", "of the values used: a newer release had not arrived"),
         ("gradients", number(summary["work"]["gradients"]), "evaluated by all agents"),
         ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
+        *_busiest(summary),
         ("digest", summary["digest"][:12], _repeats(result, live=live)),
         ("this record", "", privacy.get("fit") or ""),
     ]
@@ -142,6 +143,16 @@ def _repeats(result: Result, *, live: bool) -> str:
 
 def _ages(stale: dict[str, float]) -> str:
     return f"19 in 20 up to {stale['p95_seconds']:.3f} s, at most {stale['max_seconds']:.3f} s"
+
+
+def _busiest(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """The busiest physical link of an underlay."""
+    if "underlay" not in summary:
+        return []
+    found = summary["underlay"]
+    return [
+        ("busiest link", f"{found['utilisation']:.1%}", f"{found['busiest']}; routes over it: {found['shared_by']}")
+    ]
 
 
 def _skipped(summary: dict[str, Any]) -> str:

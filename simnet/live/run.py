@@ -114,6 +114,8 @@ def _misfit_of_shim(network: Network) -> str | None:
         )
     if network.channel is not None:
         return "network.channel: live agents send over sockets, and share no radio channel; leave it out, or --no-shim"
+    if network.underlay is not None:
+        return "network.underlay: live agents send over sockets, and no shim routes packets; leave it out, or --no-shim"
     if network.inbox.service:
         return "network.inbox.service: a live agent takes in what arrives as fast as it can; leave it out, or --no-shim"
     if network.line.down is not None:

@@ -36,7 +36,7 @@ from simnet.methods.peer import Candidate, Hub, Known, Peer, Proposal, added, re
 from simnet.parts.fields import NonNegative, Positive, Share
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, RECYCLED, Account, Charge
-from simnet.privacy.mechanisms import HUB
+from simnet.privacy.mechanisms import HUB, Bound
 from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.streams import Streams
@@ -113,15 +113,15 @@ class DpAdmm(Method):
         if privacy.calibration == "none":
             return bare_schedule(rounds, None)
         # |∇l| <= L for rows of norm at most 1.
-        bound = LOSSES[self.loss].lipschitz
+        steepest = LOSSES[self.loss].lipschitz
 
         def at(sigma: float) -> list[RoundPlan]:
-            return [noisy_gradient(size.rows, bound, sigma)] * rounds
+            return [noisy_gradient(size.rows, steepest, sigma, privacy.bound)] * rounds
 
         if self.sigma is not None:
             plans = at(self.sigma)
         elif privacy.calibration == "paper":
-            plans = at(paper_sigma(privacy.epsilon, privacy.delta, rounds, size.rows, bound))
+            plans = at(paper_sigma(privacy.epsilon, privacy.delta, rounds, size.rows, steepest))
         else:
             plans = calibrated(at, privacy.epsilon, privacy.delta, part="nothing")
         return NoiseSchedule("gaussian", tuple(plans))
@@ -240,10 +240,11 @@ class Entrusted(NoiseSchedule):
         return {"rows": "at the trusted hub, which adds the noise and pays for them"}
 
 
-def noisy_gradient(rows: int, gradient_bound: float, sigma: float) -> RoundPlan:
+def noisy_gradient(rows: int, gradient_bound: float, sigma: float, bound: Bound = "least") -> RoundPlan:
     """N(0, σ² I) on the mean gradient of `rows` rows, whose replace-one sensitivity is 2c/n."""
     numbers = {"rows": float(rows), "gradient_bound": gradient_bound, "sigma": sigma}
-    return RoundPlan(scale=sigma, tolerance=0.0, output_sigma=0.0, charge=Charge.of("noisy-gradient", numbers))
+    charge = Charge.of("noisy-gradient", numbers, bound=bound)
+    return RoundPlan(scale=sigma, tolerance=0.0, output_sigma=0.0, charge=charge)
 
 
 def paper_sigma(epsilon: float, delta: float, rounds: int, rows: int, gradient_bound: float = 1.0) -> float:

@@ -73,6 +73,9 @@ class Gossip(Method):
             raise ValueError("relay_sigma: goes with averaging = 'relayed', and is needed there")
         return self
 
+    def message_lengths(self, features: int) -> tuple[int, ...]:
+        return (features, 1) if self.averaging == "push-sum" else (features,)
+
     def misfit(self, around: Surroundings) -> str | None:
         if around.states_get_lost:
             return "fault: an agent of this method cannot begin again without its state; keep it (state = 'kept')"
@@ -103,7 +106,7 @@ class Gossip(Method):
 
         def at(sigma: float) -> list[RoundPlan]:
             numbers = problem_parameters(problem) | {"sigma": sigma, "tolerance": stop}
-            charge = Charge.of("primal-gaussian", numbers)
+            charge = Charge.of("primal-gaussian", numbers, bound=privacy.bound)
             return [RoundPlan(scale=sigma, tolerance=stop, output_sigma=0.0, charge=charge)]
 
         if self.sigma is not None:

@@ -118,10 +118,11 @@ class IppAdmm(PpAdmm):
         """
         budget, tolerance = self.paper_budget(privacy, rounds), self.paper_tolerance
         test = self.paper_test(problem, claims.pure_epsilon(budget.rho_test))
-        charge = test.charge(problem, rounds, self.clip, tolerance, printed=self.sensitivity == "printed")
+        printed, bound = self.sensitivity == "printed", privacy.bound
+        charge = test.charge(problem, rounds, self.clip, tolerance, printed=printed, bound=bound)
         looked_at = problem_parameters(problem) | {"sigma": budget.sigma1(problem)}
-        opening = (charge, Charge.of("tested-objective", looked_at, "test", rounds))
-        return plan_by_paper(budget, problem, tolerance, "selected-output", opening, test)
+        opening = (charge, Charge.of("tested-objective", looked_at, "test", rounds, bound))
+        return plan_by_paper(budget, problem, tolerance, "selected-output", opening, test, bound)
 
     def proven_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
         """A test and at most c releases that together cost (ε, δ).
@@ -135,7 +136,7 @@ class IppAdmm(PpAdmm):
         share = TEST_SHARE if self.test_share is None else self.test_share
         total = claims.pure_epsilon(share * claims.rho_of(privacy.epsilon, privacy.delta))
         test = self.proven_test(problem, total, target.tolerance)
-        charge = test.charge(problem, rounds, self.clip, target.tolerance)
+        charge = test.charge(problem, rounds, self.clip, target.tolerance, bound=privacy.bound)
         objectives = rounds if test.shared_noise else self.max_releases
         return target.plan(objectives, self.max_releases, test, charge)
 
@@ -151,7 +152,7 @@ class IppAdmm(PpAdmm):
             else self.proven_test(problem, self.test_epsilon, tolerance)
         )
         printed = by_paper and self.sensitivity == "printed"
-        return test, test.charge(problem, rounds, self.clip, tolerance, printed=printed)
+        return test, test.charge(problem, rounds, self.clip, tolerance, printed=printed, bound=privacy.bound)
 
     def paper_test(self, problem: LocalProblem, epsilon: float) -> SvtPlan:
         """The test of line 9 that spends ε1 + ε2 = `epsilon`.

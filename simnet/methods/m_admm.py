@@ -36,6 +36,7 @@ from simnet.methods.peer import Candidate, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import Positive
 from simnet.privacy.budget import NoisePlan, Privacy
+from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, RoundPlan, objective_rounds, primal_rounds
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector
@@ -132,9 +133,9 @@ class _PenaltyPerturbed(_Perturbed):
             )
         return 2.0 * eta * degree
 
-    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float) -> list[RoundPlan]:
+    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float, bound: Bound) -> list[RoundPlan]:
         share = self.share_of_output
-        return objective_rounds(rounds, "penalty-gamma", self.noise, scale, self.tolerance, share)
+        return objective_rounds(rounds, "penalty-gamma", self.noise, scale, self.tolerance, share, bound)
 
     def theory(self, setting: Setting) -> list[Finding]:
         rounds, agents = range(1, setting.rounds + 1), range(len(setting.sizes))
@@ -159,8 +160,8 @@ class Pvp(_Perturbed):
 
     name: Literal["pvp"]
 
-    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float) -> list[RoundPlan]:
-        return primal_rounds(rounds, self.noise, scale, self.tolerance)
+    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float, bound: Bound) -> list[RoundPlan]:
+        return primal_rounds(rounds, self.noise, scale, self.tolerance, bound)
 
     def check_theorem(self, agent: int, size: AgentSize, etas: Sequence[float]) -> None:
         """Noise on the output has no Jacobian."""

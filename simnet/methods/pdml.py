@@ -30,7 +30,7 @@ from simnet.methods.scheduled import ScheduledPeer
 from simnet.parts.fields import NonNegative, Number, Positive
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Account, Charge
-from simnet.privacy.mechanisms import problem_parameters
+from simnet.privacy.mechanisms import Bound, problem_parameters
 from simnet.privacy.noise import flip_labels, flip_probability, gaussian, in_ball
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.objective_perturbation import default_tolerance
@@ -117,7 +117,7 @@ class Pdml(Decentralised):
         )
 
         def at(scale: float) -> list[RoundPlan]:
-            return decaying_rounds(problem, scale, self.primal_decay, rounds, self.tolerance)
+            return decaying_rounds(problem, scale, self.primal_decay, rounds, self.tolerance, privacy.bound)
 
         if self.primal_scale is None and privacy.calibration == "proven":
             plans = calibrated(at, privacy.epsilon, privacy.delta, part="nothing")
@@ -215,7 +215,12 @@ def label_charge(label_epsilon: float) -> Charge:
 
 
 def decaying_rounds(
-    problem: LocalProblem, primal_scale: float, primal_decay: float, rounds: int, tolerance: float | None = None
+    problem: LocalProblem,
+    primal_scale: float,
+    primal_decay: float,
+    rounds: int,
+    tolerance: float | None = None,
+    bound: Bound = "least",
 ) -> list[RoundPlan]:
     """Phase 2: N(0, V² ρ^(t−1) I) on the minimiser; its loss grows geometrically in t.
 
@@ -227,7 +232,7 @@ def decaying_rounds(
     for t in range(rounds):
         sigma = primal_scale * math.sqrt(primal_decay) ** t
         numbers = problem_parameters(problem) | {"sigma": sigma, "tolerance": beta}
-        charge = Charge.of("reported-primal", numbers)
+        charge = Charge.of("reported-primal", numbers, bound=bound)
         found.append(RoundPlan(scale=sigma, tolerance=beta, output_sigma=0.0, charge=charge))
     return found
 

@@ -32,8 +32,8 @@ from simnet.parts.fields import Positive, Share
 from simnet.privacy import claims
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.claims import DELTA1
-from simnet.privacy.ledger import Charge, account
-from simnet.privacy.mechanisms import problem_parameters
+from simnet.privacy.ledger import Charge, claimed
+from simnet.privacy.mechanisms import Bound, problem_parameters
 from simnet.privacy.objective_perturbation import PerturbationPlan, Target, bare, default_tolerance, fixed
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SvtPlan
@@ -102,7 +102,7 @@ class PpAdmm(Decentralised):
 
     def paper_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
         """Algorithm 1, lines 6 and 9: noise in the objective and on the approximate minimiser, in every round."""
-        return plan_by_paper(self.paper_budget(privacy, rounds), problem, self.paper_tolerance)
+        return plan_by_paper(self.paper_budget(privacy, rounds), problem, self.paper_tolerance, bound=privacy.bound)
 
     def proven_plan(self, privacy: Privacy, problem: LocalProblem, rounds: int) -> PerturbationPlan:
         """The least noise whose proven ε is the one asked for."""
@@ -122,7 +122,7 @@ class PpAdmm(Decentralised):
             tolerance,
             rounds if test is None else test.cap,
             privacy.delta,
-            transport=privacy.bound == "transport",
+            bound=privacy.bound,
             test=test,
             test_charge=test_charge,
             rounds=rounds,
@@ -153,7 +153,7 @@ class PpAdmm(Decentralised):
             privacy.delta,
             tolerance=self.tolerance,
             output_share=self.output_share,
-            transport=privacy.bound == "transport",
+            bound=privacy.bound,
         )
 
     @property
@@ -250,6 +250,7 @@ def plan_by_paper(
     mechanism: str = "perturbed-minimiser",
     opening: tuple[Charge, ...] = (),
     test: SvtPlan | None = None,
+    bound: Bound = "least",
 ) -> PerturbationPlan:
     """The noise of a budget of the paper; with a `test`, all releases that it may let pass are charged in advance."""
     floor = budget.regulariser_floor(problem.rows, problem.smoothness)
@@ -266,16 +267,16 @@ def plan_by_paper(
         "delta1": DELTA1,
     }
     if test is not None:
-        opening = (*opening, Charge.of(mechanism, numbers, "test", budget.releases))
-    spent = account((*opening, Charge.of(mechanism, numbers, "release", budget.releases)), budget.delta)
+        opening = (*opening, Charge.of(mechanism, numbers, "test", budget.releases, bound))
+    charges = (*opening, Charge.of(mechanism, numbers, "release", budget.releases, bound))
     return PerturbationPlan(
         sigma1=numbers["sigma"],
         sigma2=numbers["output_sigma"],
         tolerance=tolerance,
         releases=budget.releases,
         opening=opening,
-        release=Charge.of(mechanism, numbers),
-        epsilon=spent.claimed_epsilon or math.inf,
+        release=Charge.of(mechanism, numbers, bound=bound),
+        epsilon=claimed(charges, budget.delta) or math.inf,
         test=test,
     )
 

@@ -30,6 +30,7 @@ from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import NoisePlan
 from simnet.privacy.ledger import RECYCLED, Charge
+from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, RoundPlan, objective_rounds
 from simnet.streams import Streams
 from simnet.vectors import Parts, Square, Vector
@@ -51,9 +52,9 @@ class RAdmm(Scheduled):
     def not_by_edges(self) -> str | None:
         return f"edge duals move in every round, and {self.name}'s rest in even ones"
 
-    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float) -> list[RoundPlan]:
+    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float, bound: Bound) -> list[RoundPlan]:
         share = self.share_of_output
-        return objective_rounds(rounds, "linear-gamma", self.noise, scale, self.tolerance, share)
+        return objective_rounds(rounds, "linear-gamma", self.noise, scale, self.tolerance, share, bound)
 
     def penalties(self, agent: int, rounds: int) -> list[float]:
         """η(t) = η q1^(t−1)."""

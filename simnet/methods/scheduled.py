@@ -22,6 +22,7 @@ from simnet.methods.peer import Candidate, Known, added, without_noise
 from simnet.parts.fields import Positive, Share
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Basis, Charge
+from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE
 from simnet.streams import Streams
@@ -38,7 +39,7 @@ class Scheduled(Decentralised):
     noise_amounts: ClassVar[tuple[str, ...]] = ("noise_rate", "sigma")
     data_every: ClassVar[int] = 1
     """How many rounds lie between two that touch the data."""
-    unavoidable: ClassVar[str] = "the curvature part, log(1+κ) per round,"
+    unavoidable: ClassVar[str] = "the curvature part, log(1+κ) per round with gamma-type noise,"
     """What no noise can reduce."""
 
     noise: Literal["gamma", "gaussian"] = Field(
@@ -103,7 +104,7 @@ class Scheduled(Decentralised):
             return bare_schedule(len(rounds), self.tolerance)
 
         def at(scale: float) -> list[RoundPlan]:
-            return self.perturbed_rounds(rounds, scale)
+            return self.perturbed_rounds(rounds, scale, privacy.bound)
 
         named = self.sigma if self.noise_rate is None else 1.0 / self.noise_rate
         if named is not None:
@@ -118,7 +119,7 @@ class Scheduled(Decentralised):
         return _OUTPUT_SHARE[self.noise] if self.output_share is None else self.output_share
 
     @abstractmethod
-    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float) -> list[RoundPlan]:
+    def perturbed_rounds(self, rounds: Sequence[DataRound], scale: float, bound: Bound) -> list[RoundPlan]:
         """The noise and the charges at a scale, 1/α or σ of the first round."""
 
     def noise_weight(self, eta: float, degree: int) -> float:

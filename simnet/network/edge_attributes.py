@@ -1,4 +1,4 @@
-"""What a file says of an edge, as fields of a link: latency, bandwidth and loss, with their units."""
+"""What a file says of an edge: latency, bandwidth and loss as fields of a link, with their units; and its weight."""
 
 from __future__ import annotations
 
@@ -39,6 +39,18 @@ def link_fields(attributes: Mapping[str, Any], where: str) -> dict[str, Any]:
             case "rtt":
                 raise ScenarioError(f"{what}: a link has a latency, which is one way: half of it")
     return found
+
+
+def edge_weight(attributes: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The `weight` of an edge, where that is a number of at least 0: only who routes by it asks for more."""
+    for key, value in attributes.items():
+        if key.strip().lower() == "weight":
+            try:
+                weight = float(value)
+            except (TypeError, ValueError):
+                return {}
+            return {"weight": weight} if 0 <= weight < inf else {}
+    return {}
 
 
 def _latency(text: str, suffix: str, what: str) -> Constant:

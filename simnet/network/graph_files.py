@@ -13,9 +13,9 @@ in the order of the file: nodes first, then what only edges name. Where nodes ha
 people read, and the id is what edges use.
 
 Of an edge count `latency` or `delay` (also latency_ms and so on), `bandwidth` (also bandwidth_mbps and so on; the Zoo's
-LinkSpeedRaw, in bit/s) and `loss`; of a node, Latitude and Longitude or lat and lon. An edge given several times is one
-link with the attributes that come first. In a directed graph an attribute is that of one direction, and of both if the
-file has only one.
+LinkSpeedRaw, in bit/s), `loss` and, for routing, `weight`; of a node, Latitude and Longitude or lat and lon. An edge
+given several times is one link with the attributes that come first. In a directed graph an attribute is that of one
+direction, and of both if the file has only one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import ParseError
@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import ScenarioError
-from simnet.network.edge_attributes import link_fields
+from simnet.network.edge_attributes import edge_weight, link_fields
 from simnet.network.globe import Coordinates
 
 Position = tuple[float, float]
@@ -61,6 +61,8 @@ class GraphFile(NamedTuple):
     coordinates: dict[int, Coordinates]
     given: dict[tuple[int, int], dict[str, Any]]
     """What each direction of a link is like, as fields of `LinkModel`."""
+    weights: dict[tuple[int, int], float]
+    """What each direction of a link costs who routes by it."""
 
 
 def read_graph(path: Path, *, gaps: bool = False) -> GraphFile:
@@ -76,7 +78,8 @@ def read_graph(path: Path, *, gaps: bool = False) -> GraphFile:
                 raise ScenarioError(f"{where} links agent {a} with itself")
         if not content.edges:
             raise ScenarioError("there is no edge in it")
-        given = _given(content, numbers)
+        given = _given(content, numbers, link_fields)
+        weights = {ends: found["weight"] for ends, found in _given(content, numbers, edge_weight).items()}
         positions, coordinates = _places(content, numbers)
     except (OSError, ValueError, ParseError, nx.NetworkXError) as error:
         raise ScenarioError(f"topology.file = {path}: {error}") from error
@@ -84,7 +87,7 @@ def read_graph(path: Path, *, gaps: bool = False) -> GraphFile:
     for name, agent in numbers.items():
         names[agent] = labels.get(name, name)
     pairs = np.array([(numbers[a], numbers[b]) for _, a, b, _ in content.edges], dtype=np.int64)
-    return GraphFile(names, np.unique(np.sort(pairs, axis=1), axis=0), positions, coordinates, given)
+    return GraphFile(names, np.unique(np.sort(pairs, axis=1), axis=0), positions, coordinates, given, weights)
 
 
 def _numbers(content: _Content, labels: Mapping[str, str], *, gaps: bool) -> dict[str, int]:
@@ -105,12 +108,15 @@ def _numbers(content: _Content, labels: Mapping[str, str], *, gaps: bool) -> dic
     return {name: int(name) for name in names}
 
 
-def _given(content: _Content, numbers: Mapping[str, int]) -> dict[tuple[int, int], dict[str, Any]]:
+def _given(
+    content: _Content, numbers: Mapping[str, int], read: Callable[[Attributes, str], dict[str, Any]]
+) -> dict[tuple[int, int], dict[str, Any]]:
+    """What `read` finds in the attributes of each direction."""
     found: dict[tuple[int, int], dict[str, Any]] = {}
     there: set[tuple[int, int]] = set()
     for where, a, b, attributes in content.edges:
         ends = numbers[a], numbers[b]
-        fields = link_fields(attributes, where)
+        fields = read(attributes, where)
         there.add(ends)
         for direction in (ends,) if content.directed else (ends, ends[::-1]):
             if fields:

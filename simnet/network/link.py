@@ -224,7 +224,7 @@ def _one_line(agent: int, models: Sequence[LinkModel]) -> LinkModel:
 def refuse_above_queue(model: LinkModel, lines: Lines, size: int, where: str) -> None:
     """Refuse a link that drops part of every message of `size` bytes, because its packets are more than fit."""
     streams = Streams(0)
-    bare = model.model_copy(update={"queue": _without_red(model.queue)})
+    bare = model.model_copy(update={"queue": without_red(model.queue)})
     up = None if lines.up is None else _plain(lines.up).transmitter(streams, "")
     link = Link(bare, streams, "", up=up)
     _, departs, packets, left, refused = link.admit(0.0, size)
@@ -241,9 +241,10 @@ def refuse_above_queue(model: LinkModel, lines: Lines, size: int, where: str) ->
         )
 
 
-def _without_red(queue: Queue | None) -> Queue | None:
+def without_red(queue: Queue | None) -> Queue | None:
+    """The same queue, which drops nothing before it is full."""
     return queue and queue.model_copy(update={"red": None})
 
 
 def _plain(line: Line) -> Line:
-    return line.model_copy(update={"queue": _without_red(line.queue)})
+    return line.model_copy(update={"queue": without_red(line.queue)})

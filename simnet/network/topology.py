@@ -279,9 +279,10 @@ class FromFile(_Piecewise):
         known = {number[before]: place for before, place in found.coordinates.items() if before in number}
         _locate(graph, known)
         _name(graph, [found.names[before] for before in kept])
-        graph.graph["given"] = {
-            (number[a], number[b]): fields for (a, b), fields in found.given.items() if a in number and b in number
-        }
+        for key, said in (("given", found.given), ("weights", found.weights)):
+            graph.graph[key] = {
+                (number[a], number[b]): value for (a, b), value in said.items() if a in number and b in number
+            }
         return graph
 
 

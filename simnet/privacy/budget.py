@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from simnet.parts.fields import FileName, Name, NamesFile, Number, Positive
 from simnet.parts.part import Section
 from simnet.privacy.ledger import Charge, account
+from simnet.privacy.mechanisms import Bound
 from simnet.privacy.sparse_vector import SvtPlan
 
 Delta = Annotated[
@@ -47,10 +48,11 @@ class Privacy(Section):
     calibration: Literal["proven", "paper", "none"] = Field(
         "proven", description="noise that meets ε by a proof, noise by the paper's formulas, or no noise at all"
     )
-    bound: Literal["moments", "transport"] = Field(
-        "moments",
-        description="which proof prices Gaussian objective perturbation (PP-ADMM, IPP-ADMM) under `proven`: the "
-        "moments of the noise, or the sharper change of variables; docs/privacy.md has both",
+    bound: Bound = Field(
+        "least",
+        description="which proof prices an account: the `least` of all that is proven; or Rényi curves alone, with "
+        "Gaussian objective perturbation by the `moments` of its noise or by the sharper `transport`; docs/privacy.md "
+        "has all of them",
     )
     noise: Literal["seed", "key", "fresh"] = Field(
         "seed",

@@ -2,11 +2,13 @@
 
 A curve is an array: a bound on the Rényi divergence D_a between the outputs on neighbouring data sets, at each order a
 that it was asked for; infinite where the theorem says nothing. Adaptive composition is the sum of curves at each order
-(Mironov, "Rényi differential privacy", CSF 2017, Proposition 1). The conversion to (ε, δ) is dp-accounting's (Canonne,
-Kamath, Steinke 2020, Proposition 12). Neighbours differ by replacing one row.
+(Mironov, "Rényi differential privacy", CSF 2017, Proposition 1). The conversion to (ε, δ) is that of Canonne, Kamath
+and Steinke (2020, Proposition 12), as dp-accounting has it. Neighbours differ by replacing one row.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -100,37 +102,15 @@ def objective_transport(orders: Curve, ratio: float, kappa: float) -> Curve:
     return np.asarray(np.where(valid, bound, np.inf))
 
 
-def output(orders: Curve, tolerance: float, curvature: float, sigma: float) -> Curve:
-    """Noise N(0, σ² I) on an approximate minimiser, given the exact one: a(2β/μ)²/(2σ²).
-
-    Publish the exact minimiser θ̃ too. Given θ̃ the certified point lies within β/μ of it on either data set, so the two
-    are at most 2β/μ apart, and the rest is the Gaussian mechanism. Forgetting θ̃ again costs nothing.
-    """
-    return gaussian(orders, 2.0 * tolerance / curvature, sigma)
-
-
-def redrawn_tests(orders: Curve, sensitivity: float, threshold_scale: float, query_scale: float, tests: int) -> Curve:
-    """`tests` comparisons with fresh noise on both sides: pure each, with ε = Δ/max(scales), and all of them count.
-
-    An answer is a function of q + Lap(query) − Lap(threshold). Either noise alone makes q private and the other is
-    post-processing, so the larger scale bounds the loss. No sparse vector theorem applies, so negatives cost as well.
-    """
-    scale = max(threshold_scale, query_scale)
-    if scale == 0.0:
-        return np.full_like(orders, np.inf)
-    return tests * pure(orders, sensitivity / scale)
-
-
 def epsilon(curve: Curve, delta: float) -> float:
-    """The ε at δ of a curve over `ORDERS`, by dp-accounting's conversion; infinite if no order gives one."""
-    if np.isinf(curve).all():
-        return float("inf")  # without the seconds that the import takes
-    from dp_accounting.rdp import compute_epsilon
+    """The ε at δ of a curve over `ORDERS` (Canonne, Kamath, Steinke 2020); infinite if no order gives one.
 
-    best = int(np.argmin(curve - _conversion(delta)))
-    # At the smallest order dp-accounting may find that δ alone covers everything; no other beats the best.
-    chosen = [0, best]
-    return float(compute_epsilon(ORDERS[chosen].tolist(), curve[chosen].tolist(), delta)[0])
+    If D_a is so small that the total variation is at most δ, ε is 0: 1 − e^{−D} >= TV² (Bretagnolle and Huber).
+    """
+    best = float(np.min(curve - _conversion(delta)))
+    if delta * delta + math.expm1(-float(curve[0])) > 0.0:
+        return 0.0
+    return max(best, 0.0)
 
 
 def allowance(epsilon: float, delta: float) -> Curve:

@@ -5,6 +5,10 @@ vector technique is charged for itself and for all `cap` releases that it may le
 the data, and a sum of realised costs is no guarantee under adaptive stopping; the guarantee reported is that of the
 mechanism, test + cap × release, whatever happened. So a mechanism with its numbers counts as often as it was paid for
 in advance or as often as it was used, whichever is more.
+
+An account is proven in several ways, all of them from the same charges: by Rényi curves, and by Gaussian trade-offs,
+which are exact where nothing but plain Gaussian noise was used (`simnet.privacy.trade_offs`). The numbers that decide
+between them are public, so the least ε holds, and the account names the proof that gave it.
 """
 
 from __future__ import annotations
@@ -16,10 +20,11 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from simnet.errors import BudgetError
-from simnet.privacy import claims, curves
+from simnet.privacy import claims, curves, trade_offs
 from simnet.privacy.claims import Claim
 from simnet.privacy.curves import ORDERS, Curve
-from simnet.privacy.mechanisms import mechanism
+from simnet.privacy.mechanisms import MECHANISMS, Bound, mechanism
+from simnet.privacy.trade_offs import TradeOff
 
 ChargeKind = Literal["test", "release"]
 Basis = Literal["proven", "claimed"]
@@ -48,9 +53,19 @@ class Charge:
         return Charge, (self.mechanism, self.parameters, self.kind, self.times)
 
     @classmethod
-    def of(cls, name: str, parameters: Mapping[str, float], kind: ChargeKind = "release", times: int = 1) -> Charge:
-        """A charge whose parameters are checked against the mechanism's own."""
-        numbers = tuple(sorted((key, float(value)) for key, value in parameters.items()))
+    def of(
+        cls,
+        name: str,
+        parameters: Mapping[str, float],
+        kind: ChargeKind = "release",
+        times: int = 1,
+        bound: Bound = "moments",
+    ) -> Charge:
+        """A charge whose parameters are checked against the mechanism's own; `bound` says which proofs price it."""
+        known = dict(parameters)
+        if name in MECHANISMS and bound in MECHANISMS[name].optional:
+            known[bound] = 1.0
+        numbers = tuple(sorted((key, float(value)) for key, value in known.items()))
         mechanism(name, dict(numbers))
         if times < 1:
             raise BudgetError(f"{name}: times = {times}, but a charge is for at least one use")
@@ -62,6 +77,12 @@ class Charge:
         return self.mechanism, self.parameters
 
 
+RENYI = "Rényi composition"
+TRANSPORT = "Rényi composition of transport bounds"
+THEOREM_G = "Gaussian trade-offs (theorem G)"
+EXACT = "exact Gaussian composition"
+PURE = "composition of pure ε"
+
 BARE = Charge.of("bare-model", {})
 """A release without noise: no finite ε."""
 RECYCLED = Charge.of("recycled", {})
@@ -71,6 +92,8 @@ RECYCLED = Charge.of("recycled", {})
 @dataclass(frozen=True)
 class Account:
     """What charges amount to at δ: ε by the papers, ε by proof (None: no finite one), and the theorems used.
+
+    The last of the theorems is the composition that gave the least proven ε.
 
     `label_epsilon` is the local guarantee of the labels alone, where they were randomised before anybody saw them.
     """
@@ -82,7 +105,7 @@ class Account:
 
 
 def account(charges: Iterable[Charge], delta: float) -> Account:
-    """Price charges again from their numbers alone."""
+    """Price charges again from their numbers alone: the least ε that is proven of all of them at δ, for any δ."""
     return _after_all(_NOTHING, charges).account(delta)
 
 
@@ -175,16 +198,32 @@ def _after(state: _Spending, charge: Charge) -> _Spending:
 def _account(uses: tuple[tuple[Use, int], ...], delta: float) -> Account:
     if not uses:
         return Account(0.0, 0.0, "nothing was released")
-    total = sum((count * curve_of(use) for use, count in uses), start=0.0 * ORDERS)
+    proven, composition = _proven(uses, delta)
     theorems = dict.fromkeys(mechanism(use[0], dict(use[1])).theorem for use, _ in uses)
     prices = [(claim_of(use), count) for use, count in uses]
     label = sum(count * claim.label for claim, count in prices if claim is not None)
     return Account(
         claimed_epsilon=_claimed(prices, delta),
-        proven_epsilon=_finite(curves.epsilon(total, delta)),
-        basis="; ".join([*theorems, "Rényi composition"]),
+        proven_epsilon=_finite(proven),
+        basis="; ".join([*theorems, composition] if proven else theorems),
         label_epsilon=label or None,
     )
+
+
+def _proven(uses: tuple[tuple[Use, int], ...], delta: float) -> tuple[float, str]:
+    """The least proven ε, and the composition that gave it."""
+    spent = sum((count * curve_of(use) for use, count in uses), start=0.0 * ORDERS)
+    by_curves = curves.epsilon(spent, delta)
+    traded = TradeOff()
+    for use, count in uses:
+        one = trade_off_of(use)
+        if one is None:
+            return by_curves, RENYI
+        traded += one.times(count)
+    by_trade_offs = trade_offs.epsilon(traded, delta)
+    if by_trade_offs < by_curves:
+        return by_trade_offs, EXACT if traded.exact else THEOREM_G if traded.square else PURE
+    return by_curves, TRANSPORT if traded.leak else RENYI
 
 
 def _claimed(prices: list[tuple[Claim | None, int]], delta: float) -> float | None:
@@ -206,6 +245,13 @@ def curve_of(use: Use) -> Curve:
     curve = mechanism(use[0], numbers).curve(ORDERS, numbers)
     curve.setflags(write=False)
     return curve
+
+
+@lru_cache(maxsize=1 << 12)
+def trade_off_of(use: Use) -> TradeOff | None:
+    """What one use costs as a Gaussian trade-off; None if Rényi curves alone price it."""
+    numbers = dict(use[1])
+    return mechanism(use[0], numbers).trade_off(numbers)
 
 
 def claim_of(use: Use) -> Claim | None:

@@ -9,23 +9,45 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
 
 from simnet.errors import BudgetError
-from simnet.privacy import claims, curves
+from simnet.privacy import claims
 from simnet.privacy.claims import Claim, Parameters
 from simnet.privacy.curves import Curve
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.steps import GaussianStep, NakedStep, ObjectiveStep, PureStep, Step
+from simnet.privacy.trade_offs import TradeOff
+
+Bound = Literal["least", "moments", "transport"]
+"""Which proofs price a charge (`privacy.bound`). A charge says it by a parameter: `least` = 1 takes the least of all
+that is proven, `transport` = 1 the Rényi curves with the transport bound, none of both those with the moments bound.
+A log keeps its price for ever, whatever is proven later."""
+_LEAST = frozenset({"least"})
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A row of the table: `curve` prices one use at given orders, `claim` is the price by its own paper."""
+    """A row of the table: `steps` says what one use does with the data, `claim` is the price by its own paper."""
 
     theorem: str
     required: frozenset[str]
-    curve: Callable[[Curve, Parameters], Curve]
+    steps: Callable[[Parameters], tuple[Step, ...]]
     claim: Callable[[Parameters], Claim | None]
-    optional: frozenset[str] = frozenset()
+    optional: frozenset[str] = _LEAST
+
+    def curve(self, orders: Curve, parameters: Parameters) -> Curve:
+        """What one use costs at each order."""
+        return sum((step.curve(orders) for step in self.steps(parameters)), start=np.zeros_like(orders))
+
+    def trade_off(self, parameters: Parameters) -> TradeOff | None:
+        """What one use costs as a Gaussian trade-off; None if it was charged by Rényi curves alone (privacy.bound)."""
+        steps = self.steps(parameters)
+        if steps and not parameters.get("least"):
+            return None
+        return sum((step.trade_off() for step in steps), start=TradeOff())
 
 
 HUB = 0
@@ -56,42 +78,50 @@ def _problem(p: Parameters) -> LocalProblem:
     return LocalProblem(int(p["rows"]), p["curvature"], p["lipschitz"], p["smoothness"], p["weight"])
 
 
-def _objective(orders: Curve, p: Parameters) -> Curve:
+def _objective(p: Parameters) -> tuple[Step, ...]:
     if p["sigma"] == 0.0:
-        return _infinite(orders, p)
+        return _naked(p)
     problem = _problem(p)
-    bound = curves.objective_transport if p.get("transport") else curves.objective
-    return bound(orders, problem.gradient_shift / p["sigma"], problem.kappa)
+    moments = not (p.get("transport") or p.get("least"))
+    return (ObjectiveStep(problem.gradient_shift / p["sigma"], problem.kappa, moments),)
 
 
-def _output(orders: Curve, p: Parameters) -> Curve:
-    return curves.output(orders, p["tolerance"], p["curvature"], p["output_sigma"])
+def _output(p: Parameters) -> tuple[Step, ...]:
+    """Noise N(0, σ² I) on an approximate minimiser, given the exact one, which moves by at most 2β/μ.
+
+    Publish the exact minimiser θ̃ too. Given θ̃ the certified point lies within β/μ of it on either data set, so the two
+    are at most 2β/μ apart, and the rest is the Gaussian mechanism. Forgetting θ̃ again costs nothing.
+    """
+    return (GaussianStep(2.0 * p["tolerance"] / p["curvature"], p["output_sigma"]),)
 
 
-def _perturbed_minimiser(orders: Curve, p: Parameters) -> Curve:
-    return _objective(orders, p) + _output(orders, p)
+def _perturbed_minimiser(p: Parameters) -> tuple[Step, ...]:
+    return _objective(p) + _output(p)
 
 
-def _sparse_vector(orders: Curve, p: Parameters) -> Curve:
+def _sparse_vector(p: Parameters) -> tuple[Step, ...]:
     """The sparse vector technique with its threshold drawn once: pure with ε1 + ε2 (Lyu, Su, Li 2017).
 
-    Releases happen between its answers; that the curves still add is concurrent composition (Lyu 2022; Vadhan and Zhang
+    Releases happen between its answers; that the prices still add is concurrent composition (Lyu 2022; Vadhan and Zhang
     2023). It needs every query to be a function of the data and of what was published before; the exact perturbed
     minimisers that were charged count as published, so a solver may start from where a charged solve ended.
+
+    A threshold that is drawn anew makes all comparisons count, with ε = Δ/max(scales) each: an answer is a function of
+    q + Lap(query) − Lap(threshold), either noise alone makes q private, and no sparse vector theorem applies.
     """
     shift = _problem(p).query_shift(p["clip"], p["tolerance"], model_is_released=bool(p["shared_noise"]))
     if p["regularised"]:
         # The regulariser of the tested model is part of the query, and nothing bounds it.
-        return _infinite(orders, p)
+        return _naked(p)
     if p["redraw"]:
-        return curves.redrawn_tests(orders, shift, p["threshold_scale"], p["query_scale"], int(p["tests"]))
+        scale = max(p["threshold_scale"], p["query_scale"])
+        return _naked(p) if scale == 0.0 else (PureStep(shift / scale, int(p["tests"])),)
     if p["threshold_scale"] == 0.0 or p["query_scale"] == 0.0:
-        return _infinite(orders, p)
-    epsilon2 = 2.0 * p["cap"] * shift / p["query_scale"]
-    return curves.pure(orders, shift / p["threshold_scale"] + epsilon2)
+        return _naked(p)
+    return (PureStep(shift / p["threshold_scale"] + 2.0 * p["cap"] * shift / p["query_scale"]),)
 
 
-def _gamma_objective(orders: Curve, p: Parameters) -> Curve:
+def _gamma_objective(p: Parameters) -> tuple[Step, ...]:
     """Objective perturbation by a vector of density ∝ exp(−α|n|): pure, with ε = αΔ + log(1+κ).
 
     n is a bijective function of the exact minimiser, moved by at most `shift` = Δ when a row is replaced; the density
@@ -99,26 +129,26 @@ def _gamma_objective(orders: Curve, p: Parameters) -> Curve:
     the objective as w n·θ, then Δ = 2CL/(m w): w = 2ηV for DVP and M-ADMM, w = 1 for R-ADMM.
     """
     if p["noise_weight"] == 0.0:
-        return _infinite(orders, p)
+        return _naked(p)
     problem = _problem(p)
     shift = problem.gradient_shift / p["noise_weight"]
-    return curves.pure(orders, p["rate"] * shift + math.log1p(problem.kappa)) + _output(orders, p)
+    return (PureStep(p["rate"] * shift + math.log1p(problem.kappa)), *_output(p))
 
 
-def _primal_gamma(orders: Curve, p: Parameters) -> Curve:
+def _primal_gamma(p: Parameters) -> tuple[Step, ...]:
     """A vector of density ∝ exp(−α|n|) on a minimiser that moves by at most `shift`: pure with ε = α·shift (PVP)."""
-    return curves.pure(orders, p["rate"] * _problem(p).minimiser_shift(p["tolerance"]))
+    return (PureStep(p["rate"] * _problem(p).minimiser_shift(p["tolerance"])),)
 
 
-def _primal_gaussian(orders: Curve, p: Parameters) -> Curve:
-    """Noise N(0, σ² I) on a minimiser that moves by at most `shift`: a shift²/(2σ²) (PVP with Gaussian noise, PDML).
+def _primal_gaussian(p: Parameters) -> tuple[Step, ...]:
+    """Noise N(0, σ² I) on a minimiser that moves by at most `shift` (PVP with Gaussian noise, PDML).
 
     Minimisers of two μ-strongly convex objectives whose gradients differ by at most 2CL/m are at most (2CL/m)/μ apart,
-    points certified to β at most 2β/μ farther. PDML's noise decays, σ_t² = V²ρ^(t−1), so that its T models cost
-    (aΔ²/2V²) Σ_t ρ^−(t−1), which grows geometrically; its loss made unbiased under flipped labels has the slope
-    L(e^ε+1)/(e^ε−1).
+    points certified to β at most 2β/μ farther. PDML's noise decays, σ_t² = V²ρ^(t−1), so that the squared ν of its T
+    models sum to (Δ/V)² Σ_t ρ^−(t−1), which grows geometrically; its loss made unbiased under flipped labels has the
+    slope L(e^ε+1)/(e^ε−1).
     """
-    return curves.gaussian(orders, primal_shift(p), p["sigma"])
+    return (GaussianStep(primal_shift(p), p["sigma"]),)
 
 
 def primal_shift(p: Parameters) -> float:
@@ -126,21 +156,21 @@ def primal_shift(p: Parameters) -> float:
     return _problem(p).minimiser_shift(p["tolerance"])
 
 
-def _noisy_gradient(orders: Curve, p: Parameters) -> Curve:
+def _noisy_gradient(p: Parameters) -> tuple[Step, ...]:
     """Noise N(0, σ² I) on the mean of n gradients of norm at most c (DP-ADMM).
 
     Replacing a row moves the mean by at most 2c/n; the paper's c/n is for removing one. The gradient may be taken at
     any point that was chosen from what was published before.
     """
-    return curves.gaussian(orders, 2.0 * p["gradient_bound"] / p["rows"], p["sigma"])
+    return (GaussianStep(2.0 * p["gradient_bound"] / p["rows"], p["sigma"]),)
 
 
-def _infinite(orders: Curve, _: Parameters) -> Curve:
-    return curves.gaussian(orders, 1.0, 0.0)
+def _naked(_: Parameters) -> tuple[Step, ...]:
+    return (NakedStep(),)
 
 
-def _free(orders: Curve, _: Parameters) -> Curve:
-    return curves.gaussian(orders, 0.0, 0.0)
+def _free(_: Parameters) -> tuple[Step, ...]:
+    return ()
 
 
 _PROBLEM = frozenset({"rows", "curvature", "lipschitz", "smoothness", "weight"})
@@ -156,7 +186,7 @@ MECHANISMS: dict[str, Mechanism] = {
         _MINIMISER,
         _perturbed_minimiser,
         claims.perturbed_minimiser,
-        frozenset({"regulariser", "delta1", "transport"}),
+        _LEAST | {"regulariser", "delta1", "transport"},
     ),
     # IPP-ADMM's test on the minimiser of the data, or with shared_noise on the perturbed minimiser.
     "sparse-vector": Mechanism("sparse vector technique", _TEST | _TEST_KIND, _sparse_vector, claims.sparse_vector),
@@ -167,14 +197,14 @@ MECHANISMS: dict[str, Mechanism] = {
         _PROBLEM | {"sigma"},
         _objective,
         claims.nothing,
-        frozenset({"transport"}),
+        _LEAST | {"transport"},
     ),
     "selected-output": Mechanism(
         "noise on the approximate minimiser",
         _MINIMISER,
         _output,
         claims.perturbed_minimiser,
-        frozenset({"regulariser", "delta1"}),
+        _LEAST | {"regulariser", "delta1"},
     ),
     # Noise inside the penalty (DVP, M-ADMM): noise_weight 2ηV.
     "penalty-gamma": Mechanism(
@@ -221,5 +251,5 @@ MECHANISMS: dict[str, Mechanism] = {
         "trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing
     ),
     # A model as it is (ADMM).
-    "bare-model": Mechanism("no noise, no privacy", frozenset(), _infinite, claims.bare_model),
+    "bare-model": Mechanism("no noise, no privacy", frozenset(), _naked, claims.bare_model),
 }

@@ -5,12 +5,13 @@ whatever a method releases. A schedule meets a budget (`calibrated`), or has the
 what it comes to.
 
 Gamma-type noise is pure differential privacy for exact minimisers only. A solver stops at a tolerance, so every round
-with noise in the objective adds the small Gaussian noise of `curves.output` to what it releases.
+with noise in the objective adds a little Gaussian noise to what it releases.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
@@ -20,11 +21,12 @@ import scipy
 
 from simnet.errors import BudgetError
 from simnet.privacy.budget import BARE_TOLERANCE, Facts, NoisePlan, span
-from simnet.privacy.ledger import BARE, Basis, Charge, account, claimed
-from simnet.privacy.mechanisms import problem_parameters
+from simnet.privacy.ledger import BARE, Basis, Charge, account, claimed, trade_off_of
+from simnet.privacy.mechanisms import Bound, problem_parameters
 from simnet.privacy.noise import gamma_type, gaussian
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE, default_tolerance
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.trade_offs import TradeOff, gaussian_mean
 from simnet.vectors import Vector
 
 Noise = Literal["gamma", "gaussian"]
@@ -102,11 +104,28 @@ def calibrated(
     """
 
     def loss(scale: float) -> float:
-        charges = [plan.charge for plan in at(scale)]
+        # Equal charges at once: a state of spending for each of them would be made otherwise.
+        charges = [replace(charge, times=times) for charge, times in Counter(p.charge for p in at(scale)).items()]
         found = account(charges, delta).proven_epsilon if basis == "proven" else claimed(charges, delta)
         return math.inf if found is None else found
 
+    if basis == "proven" and (exact := _exact_scale([plan.charge for plan in at(1.0)], epsilon, delta)):
+        return at(exact)
     return at(smallest_scale(loss, epsilon, part))
+
+
+def _exact_scale(charges: Sequence[Charge], epsilon: float, delta: float) -> float | None:
+    """The scale that meets (ε, δ) exactly, given the charges at scale 1; None if they are not plain Gaussian noise.
+
+    Their ν falls as 1/scale, and no proof beats the exact one. Nine digits are given away to rounding.
+    """
+    spent = TradeOff()
+    for charge in charges:
+        one = trade_off_of(charge.use)
+        if one is None or not one.exact:
+            return None
+        spent += one.times(charge.times)
+    return math.sqrt(spent.square) / gaussian_mean(epsilon, delta) * (1.0 + 1e-9)
 
 
 def smallest_scale(loss_of_scale: Callable[[float], float], target: float, part: str) -> float:
@@ -159,30 +178,49 @@ def objective_rounds(
     scale: float,
     tolerance: float | None = None,
     output_share: float = OUTPUT_SHARE,
+    bound: Bound = "least",
 ) -> list[RoundPlan]:
     """Noise in the objective at a given scale, 1/α or σ of the first round.
 
-    The Gaussian variant is priced by `curves.objective` at w σ_t; no paper claims anything for it.
+    The Gaussian variant is priced as PP-ADMM's is, at w σ_t and with the curvature of its round; no paper claims
+    anything for it.
     """
-    plans = []
-    for r in rounds:
-        beta = default_tolerance(r.problem) if tolerance is None else tolerance
-        amount = scale / r.growth
-        # How far n moves when a row is replaced, in units of its own scale: d of the Gaussian, αΔ of the gamma type.
-        ratio = r.problem.gradient_shift / (r.noise_weight * amount)
-        output_sigma = 2.0 * beta / (r.problem.curvature * ratio * math.sqrt(output_share / (1.0 - output_share)))
-        numbers = problem_parameters(r.problem) | {"tolerance": beta, "output_sigma": output_sigma}
-        if noise == "gamma":
-            charge = Charge.of(mechanism, numbers | {"rate": 1.0 / amount, "noise_weight": r.noise_weight})
-        else:
-            charge = Charge.of("perturbed-minimiser", numbers | {"sigma": r.noise_weight * amount})
-        shown = 1.0 / amount if noise == "gamma" else amount
-        plans.append(RoundPlan(scale=shown, tolerance=beta, output_sigma=output_sigma, charge=charge))
-    return plans
+    made = {
+        r: _objective_round(r, mechanism, noise, scale / r.growth, tolerance, output_share, bound)
+        for r in dict.fromkeys(rounds)
+    }
+    return [made[r] for r in rounds]
+
+
+def _objective_round(
+    r: DataRound,
+    mechanism: GammaMechanism,
+    noise: Noise,
+    amount: float,
+    tolerance: float | None,
+    output_share: float,
+    bound: Bound,
+) -> RoundPlan:
+    beta = default_tolerance(r.problem) if tolerance is None else tolerance
+    # How far n moves when a row is replaced, in units of its own scale: d of the Gaussian, αΔ of the gamma type.
+    ratio = r.problem.gradient_shift / (r.noise_weight * amount)
+    output_sigma = 2.0 * beta / (r.problem.curvature * ratio * math.sqrt(output_share / (1.0 - output_share)))
+    numbers = problem_parameters(r.problem) | {"tolerance": beta, "output_sigma": output_sigma}
+    if noise == "gamma":
+        numbers |= {"rate": 1.0 / amount, "noise_weight": r.noise_weight}
+        charge, shown = Charge.of(mechanism, numbers, bound=bound), 1.0 / amount
+    else:
+        numbers |= {"sigma": r.noise_weight * amount}
+        charge, shown = Charge.of("perturbed-minimiser", numbers, bound=bound), amount
+    return RoundPlan(scale=shown, tolerance=beta, output_sigma=output_sigma, charge=charge)
 
 
 def primal_rounds(
-    rounds: Sequence[DataRound], noise: Noise, scale: float, tolerance: float | None = None
+    rounds: Sequence[DataRound],
+    noise: Noise,
+    scale: float,
+    tolerance: float | None = None,
+    bound: Bound = "least",
 ) -> list[RoundPlan]:
     """Noise on the minimiser at a given scale, 1/α or σ of the first round; it covers the tolerance as well."""
     plans = []
@@ -191,6 +229,6 @@ def primal_rounds(
         amount = scale / r.growth
         shown = 1.0 / amount if noise == "gamma" else amount
         numbers = problem_parameters(r.problem) | {"tolerance": beta, "rate" if noise == "gamma" else "sigma": shown}
-        charge = Charge.of(f"primal-{noise}", numbers)
+        charge = Charge.of(f"primal-{noise}", numbers, bound=bound)
         plans.append(RoundPlan(scale=shown, tolerance=beta, output_sigma=0.0, charge=charge))
     return plans

@@ -1,8 +1,8 @@
 """Gaussian objective perturbation: b1·θ in the objective, an approximate minimiser of it, and b2 on that.
 
-`fixed` prices noise that somebody names. `Target.plan` finds the least noise that meets (ε, δ) by proof: the curve of a
-plan is affine in d² = (2CL/(mσ1))² at every order, so the largest d has a closed form. Each order gives as much as the
-target leaves room for, and the best order wins.
+`fixed` prices noise that somebody names. `Target.plan` finds the least noise that meets (ε, δ) by proof. The largest
+d = 2CL/(mσ1) has a closed form in each proof: the Rényi curve of a plan is affine in d² at every order, and the M² of
+theorem G is quadratic in d for every share of δ. The best order or share of the best proof wins.
 
 Defaults. `OUTPUT_SHARE`: 1 % of the Gaussian part goes to the approximate minimiser. `default_tolerance`: 1e-3·CL/m, so
 small that the noise σ2 is 1 % of σ1/μ, which is what the objective's noise does to the model; it costs a few more
@@ -12,19 +12,22 @@ gradient steps.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from simnet.errors import BudgetError
-from simnet.privacy import curves
+from simnet.privacy import curves, trade_offs
 from simnet.privacy.budget import BARE_TOLERANCE, Facts, NoisePlan
 from simnet.privacy.curves import ORDERS, Curve
-from simnet.privacy.ledger import BARE, Charge, account, curve_of
-from simnet.privacy.mechanisms import problem_parameters
+from simnet.privacy.ledger import BARE, Charge, account, curve_of, trade_off_of
+from simnet.privacy.mechanisms import Bound, problem_parameters
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SvtPlan
+from simnet.privacy.steps import ObjectiveStep
+from simnet.privacy.trade_offs import TradeOff, largest_ratio
 
 OUTPUT_SHARE = 0.01
 
@@ -95,7 +98,7 @@ def fixed(
     releases: int,
     delta: float,
     *,
-    transport: bool = False,
+    bound: Bound = "least",
     test: SvtPlan | None = None,
     test_charge: Charge | None = None,
     rounds: int = 0,
@@ -107,33 +110,26 @@ def fixed(
     numbers = objective | {"tolerance": tolerance, "output_sigma": sigma2}
     if problem.regulariser > 0.0:
         numbers["regulariser"] = problem.regulariser
-    if transport:
-        objective["transport"] = 1.0
-        if not shared:
-            numbers["transport"] = 1.0
     opening: tuple[Charge, ...] = ()
     if test_charge is not None:
-        opening = (test_charge, Charge.of(name, numbers, "test", releases))
+        opening = (test_charge, Charge.of(name, numbers, "test", releases, bound))
         if shared:
-            opening = (*opening, Charge.of("tested-objective", objective, "test", rounds))
-    spent = account((*opening, Charge.of(name, numbers, "release", releases)), delta).proven_epsilon
+            opening = (*opening, Charge.of("tested-objective", objective, "test", rounds, bound))
+    spent = account((*opening, Charge.of(name, numbers, "release", releases, bound)), delta).proven_epsilon
     return PerturbationPlan(
         sigma1=sigma1,
         sigma2=sigma2,
         tolerance=tolerance,
         releases=releases,
         opening=opening,
-        release=Charge.of(name, numbers),
+        release=Charge.of(name, numbers, bound=bound),
         epsilon=math.inf if spent is None else spent,
         test=test,
     )
 
 
 class Target:
-    """(ε, δ) for one agent, to be met by proof, and how its noise is split.
-
-    `transport` prices objective perturbations by `curves.objective_transport` instead of `curves.objective`.
-    """
+    """(ε, δ) for one agent, to be met by proof, and how its noise is split; `bound` says which proofs may be used."""
 
     def __init__(
         self,
@@ -143,7 +139,7 @@ class Target:
         *,
         tolerance: float | None = None,
         output_share: float | None = None,
-        transport: bool = False,
+        bound: Bound = "least",
     ) -> None:
         share = OUTPUT_SHARE if output_share is None else output_share
         if not epsilon > 0.0:
@@ -155,7 +151,7 @@ class Target:
         self.delta = delta
         self.tolerance = default_tolerance(problem) if tolerance is None else tolerance
         self.output_ratio = share / (1.0 - share)
-        self.transport = transport
+        self.bound = bound
 
     def plan(
         self,
@@ -165,17 +161,10 @@ class Target:
         test_charge: Charge | None = None,
     ) -> PerturbationPlan:
         """Noise for so many objective perturbations and releases, beside a test whose price is fixed."""
-        asked = np.zeros_like(ORDERS) if test_charge is None else test_charge.times * curve_of(test_charge.use)
-        constant, slope = self._objective(self.problem.kappa)
-        with np.errstate(invalid="ignore"):
-            room = (curves.allowance(self.epsilon, self.delta) - asked - objectives * constant) / (
-                objectives * slope + releases * self.output_ratio * 0.5 * ORDERS
-            )
-        square = float(np.nanmax(room))
-        if not square > 0.0:
-            raise BudgetError(self._complaint(objectives, asked))
         # Rounding must not carry the sum over the target: nine digits of the noise are given away.
-        ratio = math.sqrt(square) * (1.0 - 1e-9)
+        ratio = self._largest_ratio(objectives, releases, test_charge, self.problem.kappa) * (1.0 - 1e-9)
+        if ratio == 0.0:
+            raise BudgetError(self._complaint(objectives, test_charge))
         plan = fixed(
             self.problem,
             self.problem.gradient_shift / ratio,
@@ -183,7 +172,7 @@ class Target:
             self.tolerance,
             releases,
             self.delta,
-            transport=self.transport,
+            bound=self.bound,
             test=test,
             test_charge=test_charge,
             rounds=objectives,
@@ -192,31 +181,59 @@ class Target:
             raise BudgetError(f"the plan for ε = {self.epsilon:g} came out at {plan.epsilon}: please report this")
         return plan
 
-    def _objective(self, kappa: float) -> tuple[Curve, Curve]:
+    def _largest_ratio(self, objectives: int, releases: int, test_charge: Charge | None, kappa: float) -> float:
+        """The largest d that one of the proofs allows; 0 if none does."""
+        by_curves = self._ratio_by_curves(objectives, releases, test_charge, kappa)
+        tested = TradeOff() if test_charge is None else trade_off_of(test_charge.use)
+        if self.bound != "least" or tested is None or not math.isfinite(tested.square):
+            return by_curves
+        # Twelve digits, rounded up, so that agents whose tests cost the same but for rounding share the work.
+        asked = float(f"{tested.pure * (1.0 + 1e-11):.12g}")
+        plain = releases * self.output_ratio
+        return max(by_curves, largest_ratio(kappa, objectives, plain, (self.epsilon, self.delta, asked)))
+
+    def _ratio_by_curves(self, objectives: int, releases: int, test_charge: Charge | None, kappa: float) -> float:
         """The curve of one objective perturbation is constant + d²·slope; both infinite where the theorem ends."""
-        bound = curves.objective_transport if self.transport else curves.objective
+        bound = curves.objective if self.bound == "moments" else curves.objective_transport
         constant = bound(ORDERS, 0.0, kappa)
         with np.errstate(invalid="ignore"):
-            slope = bound(ORDERS, 1.0, kappa) - constant
-        return constant, np.where(np.isfinite(constant), slope, np.inf)
+            slope = np.where(np.isfinite(constant), bound(ORDERS, 1.0, kappa) - constant, np.inf)
+            room = (curves.allowance(self.epsilon, self.delta) - _asked(test_charge) - objectives * constant) / (
+                objectives * slope + releases * self.output_ratio * 0.5 * ORDERS
+            )
+        return math.sqrt(max(float(np.nanmax(room)), 0.0))
 
-    def _complaint(self, objectives: int, asked: Curve) -> str:
+    def _complaint(self, objectives: int, test_charge: Charge | None) -> str:
         """Which part is too large, and what would fit."""
         kappa = self.problem.kappa
         head = f"ε = {self.epsilon:g} at δ = {self.delta:g} cannot be met by an agent with {self.problem.rows} rows: "
-        test = curves.epsilon(asked, self.delta)
-        if test >= self.epsilon:
-            return head + f"the test alone costs ε = {test:.3g}; a smaller test_share would fit"
-        allowed = curves.allowance(self.epsilon, self.delta) - asked
-        most = math.ceil(float(np.max(allowed / self._objective(kappa)[0]))) - 1
+        test = 0.0 if test_charge is None else account([test_charge], self.delta).proven_epsilon
+        if test is None or test >= self.epsilon:
+            return head + f"the test alone costs ε = {test or math.inf:.3g}; a smaller test_share would fit"
+
+        def fits(count: int, rows: int) -> bool:
+            return self._largest_ratio(count, count, test_charge, kappa * self.problem.rows / rows) > 0.0
+
+        most = bisect_left(range(1, objectives), True, key=lambda count: not fits(count, self.problem.rows))
         rows = self.problem.rows
-        while np.max(allowed - objectives * self._objective(kappa * self.problem.rows / rows)[0]) <= 0.0:
+        while not fits(objectives, rows):
             rows = math.ceil(rows * 1.1)
-        curvature = curves.epsilon(objectives * self._objective(kappa)[0], self.delta)
         beside = f" beside the test's {test:.3g}" if test > 0.0 else ""
-        least = "" if self.transport else f"{objectives}·log(1+κ) and more with "
+        least = f"{objectives}·log(1+κ) and more with " if self.bound == "moments" else ""
         return head + (
             f"the curvature part of {objectives} objective perturbations, {least}κ = {kappa:.3g}, "
-            f"costs ε = {curvature:.3g}{beside} before any noise is counted; "
-            f"{max(most, 0)} such rounds would fit, or about {rows} rows, or a larger eta or regulariser"
+            f"costs ε = {self._of_curvature(objectives):.3g}{beside} before any noise is counted; "
+            f"{most} such rounds would fit, or about {rows} rows, or a larger eta or regulariser"
         )
+
+    def _of_curvature(self, objectives: int) -> float:
+        """What the curvature part of so many objective perturbations costs, however much noise there is."""
+        step = ObjectiveStep(0.0, self.problem.kappa, self.bound == "moments")
+        by_curves = curves.epsilon(objectives * step.curve(ORDERS), self.delta)
+        if self.bound != "least":
+            return by_curves
+        return min(by_curves, trade_offs.epsilon(step.trade_off().times(objectives), self.delta))
+
+
+def _asked(test_charge: Charge | None) -> Curve:
+    return np.zeros_like(ORDERS) if test_charge is None else test_charge.times * curve_of(test_charge.use)

@@ -23,15 +23,14 @@ not be, and μ would come out too small. Everything here is exact: integers and 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import scipy
-
 from simnet.errors import SimnetError
+from simnet.privacy import trade_offs
+from simnet.privacy.trade_offs import TradeOff
 
 Row = Sequence[int]
 """The coefficients of a message, times any number: agents first, then relay noises."""
@@ -109,27 +108,8 @@ def _covariance(flint: Any, noise: InitialNoise, hidden: Sequence[int], relays: 
 
 
 def epsilon_of_shift(mu: float, delta: float) -> float:
-    """The ε at δ of N(0, 1) against N(μ, 1): Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) = δ (Balle and Wang 2018)."""
-    if mu == 0.0:
-        return 0.0
-
-    def excess(epsilon: float) -> float:
-        cdf = scipy.special.ndtr
-        # e^ε Φ(z) by logarithms: each factor alone may overflow or vanish.
-        second = math.exp(epsilon + float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu)))
-        return float(cdf(mu / 2 - epsilon / mu)) - second - delta
-
-    if excess(0.0) <= 0.0:
-        return 0.0
-    high = mu * mu / 2 + mu * math.sqrt(2.0 * math.log(1.0 / delta)) + 1.0
-    return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-12, rtol=1e-14))
-
-
-def worst(exposed: Mapping[int, Fraction], shifts: Sequence[float], delta: float) -> float:
-    """The largest ε over the agents outside a coalition; `shifts` are the Δ_i."""
-    return max(
-        (epsilon_of_shift(shifts[agent] * math.sqrt(each), delta) for agent, each in exposed.items()), default=0.0
-    )
+    """The ε at δ of N(0, 1) against N(μ, 1)."""
+    return trade_offs.epsilon(TradeOff(square=mu * mu), delta)
 
 
 def _fraction(value: Any) -> Fraction:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simnet.privacy.ledger import Charge
-from simnet.privacy.mechanisms import problem_parameters
+from simnet.privacy.mechanisms import Bound, problem_parameters
 from simnet.privacy.noise import laplace
 from simnet.privacy.problem import LocalProblem
 
@@ -77,7 +77,14 @@ class SvtPlan:
         return SparseVector(self.cap, self.threshold, self.threshold_scale, self.query_scale, self.redraw, rng)
 
     def charge(
-        self, problem: LocalProblem, rounds: int, clip: float, tolerance: float, *, printed: bool = False
+        self,
+        problem: LocalProblem,
+        rounds: int,
+        clip: float,
+        tolerance: float,
+        *,
+        printed: bool = False,
+        bound: Bound = "least",
     ) -> Charge:
         """The charge of the whole test, over at most so many rounds; `printed` claims the paper's sensitivity 2C."""
         numbers = problem_parameters(problem) | {
@@ -92,7 +99,7 @@ class SvtPlan:
             "redraw": self.redraw,
             "printed": printed,
         }
-        return Charge.of("sparse-vector", numbers, "test")
+        return Charge.of("sparse-vector", numbers, "test", bound=bound)
 
 
 def split(epsilon: float, cap: int) -> tuple[float, float]:

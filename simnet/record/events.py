@@ -276,6 +276,29 @@ class SocketsCounted(Event, frozen=True, forbid_unknown_fields=True):
     """bytes of IP and TCP headers that these segments had, estimated"""
 
 
+class UnderlayLink(Event, frozen=True, forbid_unknown_fields=True):
+    """At the end of a run: what one direction of a physical link has carried; told if it had anything to do."""
+
+    told: ClassVar[str] = "the physical link {link} carried {packets} packets and dropped {dropped}"
+
+    link: str
+    """its nodes, from>to"""
+    packets: int
+    """that it took, those that it lost included"""
+    bytes: int
+    """of these packets, with all that they add"""
+    utilisation: float
+    """share of the run for which its line was busy"""
+    dropped: int
+    """packets that its queue refused"""
+    lost: int
+    """packets lost on it"""
+    shared_by: int
+    """directions between neighbours whose route uses it"""
+    bandwidth: float | None = None
+    """bits per second; absent: no limit"""
+
+
 class ValueUsed(AtAgent, frozen=True, forbid_unknown_fields=True):
     """A neighbour's value entered the dual update."""
 

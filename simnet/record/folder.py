@@ -22,7 +22,7 @@ from simnet.record.log import LOG
 from simnet.version import VERSION
 
 _FAILURE = "the run cannot be stored"
-_PACKAGES = ("numpy", "scipy", "simpy", "networkx", "structlog", "msgspec", "pydantic", "zstandard", "dp-accounting")
+_PACKAGES = ("numpy", "scipy", "simpy", "networkx", "structlog", "msgspec", "pydantic", "zstandard")
 
 
 class RunFolder:

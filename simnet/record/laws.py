@@ -8,11 +8,12 @@
 - A value used is the newest that has arrived: its staleness is what the deliveries say it is.
 - Nothing is delivered to an agent that is down, nor over a link that is.
 - On a shared channel an agent sends one thing at a time.
+- A physical link is told of once, at the end, and its line is not busy for longer than the run.
 - A round is evaluated when all agents have finished it, and the last line tells how far each agent came.
 
 `Laws` is a subscriber like any metric. However long the run, it remembers one entry per agent, per link and per message
-in flight. The laws come in five groups: rounds, messages, reach, air (if agents share a channel), evaluations.
-`_GROUPS` says which function checks which kind of event.
+in flight. The laws come in six groups: rounds, messages, reach, air (if agents share a channel), underlay (if there is
+one), evaluations. `_GROUPS` says which function checks which kind of event.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from simnet.record.thinning import Thinning
 _SHOWN = 20
 _NANOSECONDS = 5e-9
 """By which rounded times may disagree."""
+_OPTIONAL = {"air": "network.channel.", "underlay": "network.underlay."}
+"""Groups of laws that need a section of the scenario."""
 _PACED = ("value", "notice")
 """What a message of a round carries; acknowledgements, questions and answers come when they are called for."""
 
@@ -108,7 +111,12 @@ class _Run:
         self.aligned = settings.get("network.pacing.kind") in aligned
         self.once = settings.get("network.transport.kind") == "datagram"
         """Nothing is sent again."""
-        self.has_channel = "network.channel.kind" in settings
+        self.absent = {
+            title for title, field in _OPTIONAL.items() if not any(name.startswith(field) for name in settings)
+        }
+        """Groups of laws about what this run does not have."""
+        self.physical: set[str] = set()
+        """Physical links that were told of."""
         self.until: float | None = settings.get("until")
         peers = settings.get("network.peers")
         self.peers = peers if isinstance(peers, int) else None
@@ -261,6 +269,16 @@ def _aired(run: _Run, event: events.AirUsed) -> None:
     agent.aired = run.t
 
 
+def _crossed(run: _Run, event: events.UnderlayLink) -> None:
+    if event.link in run.physical:
+        run.complain(f"the physical link {event.link} is told of twice")
+    run.physical.add(event.link)
+    if not 0 <= event.utilisation <= 1 + _NANOSECONDS:
+        run.complain(f"the physical link {event.link} is busy for {event.utilisation:g} of the run")
+    if event.lost > event.packets:
+        run.complain(f"the physical link {event.link} loses {event.lost} of {event.packets} packets")
+
+
 def _used(run: _Run, event: events.ValueUsed) -> None:
     link = run.links[event.agent, event.peer]
     if link.used_in == event.round:
@@ -383,6 +401,7 @@ _GROUPS: dict[str, dict[type[events.Event], _Check]] = {
         events.MessageDelivered: _reached,
     },
     "air": {events.AirUsed: _aired},
+    "underlay": {events.UnderlayLink: _crossed},
     "evaluations": {
         events.DualUpdated: _updated,
         **dict.fromkeys((events.FaultBegan, events.FaultEnded), _broke_or_healed),
@@ -429,7 +448,7 @@ class Laws:
             return
         self._run = run = _Run(event, self._aligned, self._complain)
         for title, group in _GROUPS.items():
-            if title == "air" and not run.has_channel:
+            if title in run.absent:
                 continue
             # Of a thinned log only those groups can be checked of which it holds all events.
             if run.thinning is not None and not run.thinning.kinds >= group.keys():

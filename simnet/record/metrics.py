@@ -57,6 +57,21 @@ class Airtime(msgspec.Struct):
         return {"airtime": found} if any(self.sent) else {}
 
 
+class PhysicalLinks(msgspec.Struct):
+    """What the physical links of an underlay have carried."""
+
+    told: list[events.UnderlayLink] = []
+
+    def summary(self) -> Row:
+        """What summary.json tells: sums, and the busiest link; nothing if there is no underlay."""
+        if not self.told:
+            return {}
+        busiest = max(self.told, key=lambda link: (link.utilisation, link.bytes))
+        sums = {name: sum(getattr(link, name) for link in self.told) for name in ("bytes", "dropped", "lost")}
+        of_busiest = {name: getattr(busiest, name) for name in ("utilisation", "shared_by")}
+        return {"underlay": {"links": len(self.told), **sums, "busiest": busiest.link, **of_busiest}}
+
+
 class Energy(Prices):
     """Prices in joules, and power: what an agent draws while it sends, listens, does neither, and computes."""
 
@@ -161,6 +176,7 @@ class Metrics:
         self._air = Airtime()
         self._prices = Cost()
         self._sockets: dict[int, events.SocketsCounted] = {}
+        self._underlay = PhysicalLinks()
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
@@ -231,6 +247,9 @@ class Metrics:
 
     def _counted_sockets(self, event: events.SocketsCounted) -> None:
         self._sockets[event.agent] = event
+
+    def _crossed(self, event: events.UnderlayLink) -> None:
+        self._underlay.told.append(event)
 
     def _spent(self, event: events.PrivacySpent) -> None:
         self._privacy.spend(event)
@@ -356,7 +375,7 @@ class Metrics:
             "staleness": self.counters.values.summary(),
             "work": {"gradients": self._gradients, "work_seconds": self._work if self._gradients is not None else None},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        } | (self._cost() | self._carried())
+        } | (self._underlay.summary() | self._cost() | self._carried())
 
 
 def _uplink(network: dict[str, Any]) -> WayOut:
@@ -376,6 +395,7 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.SolveFinished: Metrics._worked,
     events.AirUsed: Metrics._aired,
     events.SocketsCounted: Metrics._counted_sockets,
+    events.UnderlayLink: Metrics._crossed,
     events.ValueUsed: Metrics._used,
     events.PrivacySpent: Metrics._spent,
     events.EvaluationDone: Metrics._evaluated,

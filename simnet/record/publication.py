@@ -58,7 +58,7 @@ _MADE_OF: dict[type[events.Event], Callable[[Any], events.Event | None]] = {
     **dict.fromkeys((events.RoundStarted, events.DualUpdated, events.RoundTimeout, events.ValueUsed), _whole),
     **dict.fromkeys((events.ReleaseMade, events.PrivacySpent, events.BroadcastSent, events.BroadcastSkipped), _whole),
     **dict.fromkeys((events.MessageSent, events.MessageRetransmitted, events.MessageDuplicated), _whole),
-    **dict.fromkeys((*events.FATES, events.ReportsGathered, events.AirUsed), _whole),
+    **dict.fromkeys((*events.FATES, events.ReportsGathered, events.AirUsed, events.UnderlayLink), _whole),
     **dict.fromkeys((events.FaultBegan, events.FaultEnded, events.RunFinished), _whole),
     events.EvaluationDone: _evaluation,
     events.SvtTested: _test,

@@ -101,6 +101,7 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Missed", percent(stale["missed_share"]), "of the values used: a newer release had not arrived"),
         ("Gradients", _count(summary["work"]["gradients"]), "evaluated by all agents"),
         ("Simulated", seconds(time["simulated"]), f"{seconds(time['wall'])} of computing" if time["wall"] else ""),
+        *_busiest(summary),
     ]
     if air := summary.get("airtime"):
         told.append(
@@ -110,6 +111,16 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         parts = ", ".join(f"{figure(value)} {name}" for name, value in joules.items())
         told.append(("Joules", figure(sum(joules.values())), parts))
     return told
+
+
+def _busiest(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The busiest physical link of an underlay."""
+    if "underlay" not in summary:
+        return []
+    found = summary["underlay"]
+    return [
+        ("Busiest link", percent(found["utilisation"]), f"{found['busiest']}; routes over it: {found['shared_by']}")
+    ]
 
 
 def _fates(traffic: Mapping[str, int]) -> str:

@@ -26,6 +26,7 @@ from simnet.network.codec import CODECS, TopKSettings
 from simnet.network.model import Access, Lines, LinkModel, Override, WayOut, way_out
 from simnet.network.queueing import Intake
 from simnet.network.topology import AnyTopology, Random
+from simnet.network.underlay import Underlay
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.part import OneOf, Section, WordOf
 from simnet.privacy.budget import Privacy
@@ -77,6 +78,9 @@ class Network(Section):
     channel: AnyChannel | None = Field(
         None, description="a radio channel that all agents share; absent: every agent has lines of its own"
     )
+    underlay: Underlay | None = Field(
+        None, description="a physical network that carries all packets; absent: links have nothing in common"
+    )
     override: tuple[Override, ...] = Field((), description="exceptions, later ones win")
     access: Access = Field(Access(), description="PDML: what the line of each user to its server is like")
 
@@ -114,6 +118,29 @@ class Network(Section):
         for field, instead in _ON_A_CHANNEL.items():
             if any(getattr(each, field) for each in (self.link, *self.override)):
                 raise ValueError(f"link.{field}: {instead}; leave `{field}` away")
+        return self
+
+    @model_validator(mode="after")
+    def _the_path_decides(self) -> Network:
+        if self.underlay is None:
+            return self
+        lines = self.line.up is not None or self.line.down is not None
+        for misfit, reason in (
+            (
+                self.channel is not None,
+                "channel: packets go over a channel or an underlay; leave one of them away",
+            ),
+            (self.transport.repeats, "transport: an underlay carries datagrams only"),
+            (self.medium == "shared", "medium: an underlay has links between two nodes, which is unicast"),
+            (self.uplink == "shared", "uplink: an underlay has no lines but its links; leave `uplink` away"),
+            (lines, "line: an underlay has no lines but its links; attach agents to nodes behind such links"),
+            (self.override, "override: the path decides; the file of the underlay's graph has attributes of its links"),
+        ):
+            if misfit:
+                raise ValueError(reason)
+        for name, info in LinkModel.model_fields.items():
+            if getattr(self.link, name) != info.default:
+                raise ValueError(f"link.{name}: the path decides; `{name}` belongs into [network.underlay.link]")
         return self
 
     @property

@@ -12,7 +12,8 @@ A message   is one light event. Its link decides its fate and its arrival when i
             It counts in `in_flight` from its launch until it has met its fate and its receiver, if it reaches one, has
             taken it in. When `in_flight` falls to 0, a meeting that waits for this is held. A copy is an event of its
             own; it counts nowhere and its receiver does not look at it. A transport may launch a message repeatedly.
-            Where agents share a channel it carries the message first, and the link does the rest (`carried`).
+            Where agents share a channel it carries the message first, and the link does the rest (`carried`). Where
+            they stand on a physical network it carries the message all the way, in packets.
 An agent    that is down hears nothing, and its program stands still until it is up again. A direction in `cut` carries
             nothing. Both are looked at when a message arrives, `cut` also when it is sent.
 The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.
@@ -40,9 +41,9 @@ from simnet.network.queueing import Transmitter
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.lines import sig
+from simnet.sim.carrier import MessageCarrier
 from simnet.sim.environment import Environment
 from simnet.sim.memory import gc_paused
-from simnet.sim.radio import Radio
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, NEW_WORK, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
 from simnet.sim.transport import Reliable
@@ -70,8 +71,8 @@ class VirtualEngine:
         self.scoreboard = scoreboard
         self.links = links
         self.transport: Reliable | None = None
-        self.channel: Radio | None = None
-        """What carries messages in place of the links' lines, if agents share a channel."""
+        self.channel: MessageCarrier | None = None
+        """What carries messages in place of the links' lines, if agents share a channel or a physical network."""
         self.ports: dict[int, VirtualPort] = {}
         self.down_lines: Mapping[int, Transmitter] = {}
         """The line of each agent over which everything comes in; empty if that takes no time."""
@@ -152,6 +153,8 @@ class VirtualEngine:
 
     def _end(self) -> None:
         """Close the record: whoever goes on with `env.run()` finds a bus that nobody listens to."""
+        if self.channel is not None:
+            self.channel.close()
         self.emit(events.RunFinished(self.scoreboard.last_round, "", ""))
         self.bus = Bus()
         self._over = True
@@ -212,8 +215,8 @@ class VirtualEngine:
         self._messages += len(peers)
         self.bus.sent(now, kind.label, sent, wire_bytes, offered_bytes)
 
-    def _send_by(self, channel: Radio, frame: Frame, peers: Sequence[int], parts: Parts | None) -> None:
-        """Hand one frame to the channel that agents share."""
+    def _send_by(self, channel: MessageCarrier, frame: Frame, peers: Sequence[int], parts: Parts | None) -> None:
+        """Hand one frame to what agents share."""
         numbered = enumerate(peers, self._messages + 1)
         self._messages += len(peers)
         channel.carry(frame, [Message(self._on_arrival, frame, parts, peer, number) for number, peer in numbered])
@@ -242,7 +245,7 @@ class VirtualEngine:
         """An agent went down: what waits for its lines, or is on them, never leaves."""
         now = self.env.now
         if self.channel is not None:
-            self.channel.halt(agent)
+            self.channel.silence(agent)
         for link in self.links[agent].values():
             link.halt(now)
         for message, passage, carried, copies in self._outbox.get(agent, ()):
@@ -255,6 +258,8 @@ class VirtualEngine:
     def sever(self, sender: int, peer: int) -> None:
         """A link broke, or was broken until now: what is on it does not arrive."""
         now = self.env.now
+        if self.channel is not None:
+            self.channel.sever(sender, peer)
         for message, passage, _, copies in self._outbox.get(sender, ()):
             if message.callbacks != () and message.peer == peer and passage.starts <= now < _ends(passage):
                 self._withdraw(message, copies)

@@ -27,6 +27,7 @@ from simnet.parts.part import OneOf, Part, bare_word, table
 from simnet.record import events
 from simnet.record.bus import Reason
 from simnet.sim.air import Air, Use
+from simnet.sim.carrier import MessageCarrier
 from simnet.sim.stations import Dcf, DcfStation, DeafStation, End, Job, Station, at_once, at_slots, in_turn
 from simnet.streams import Streams
 
@@ -261,7 +262,7 @@ def in_range(edges: nx.Graph[int], reach: float | None) -> list[list[int]]:
     ]
 
 
-class Radio:
+class Radio(MessageCarrier):
     """Carries an engine's messages over the air. Delay, loss and flaws of what the air has carried are the link's."""
 
     def __init__(
@@ -296,7 +297,7 @@ class Radio:
             else:
                 station.offer(job)
 
-    def halt(self, agent: int) -> None:
+    def silence(self, agent: int) -> None:
         """An agent went down, and its station with it."""
         self._air.stations[agent].halt()
 

@@ -23,9 +23,9 @@ RUNS = {
 """Columns that every run has, failed or not."""
 ROUNDS = {"key": pl.String, "round": pl.Int64}
 
-_TEXT = ("error", "scenario", "digest", "algorithm", "uplink", "basis", "resolved", "code", "key")
+_TEXT = ("error", "scenario", "digest", "algorithm", "uplink", "basis", "resolved", "code", "key", "underlay_busiest")
 _SECTIONS = ("accuracy", "privacy", "communication", "work", "time")
-_PREFIXED = ("staleness", "airtime", "joules", "cost", "sockets")
+_PREFIXED = ("staleness", "airtime", "joules", "underlay", "cost", "sockets")
 
 
 def run_row(record: Row) -> Row:

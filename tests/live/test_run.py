@@ -134,6 +134,7 @@ def test_whatever_the_clocks_say_causes_come_before_effects(skews, hops):
         ({"algorithm": {"name": "dp-admm"}, "topology": {"kind": "star", "agents": 3}}, "untrusted hub can be live"),
         ({"network.transport": "reliable"}, "TCP repeats on its own"),
         ({"network.inbox.service": "1 ms"}, "as fast as it can"),
+        ({"network.underlay": {"graph": {"kind": "ring"}}}, "no shim routes packets"),
     ],
 )
 def test_what_cannot_be_live_is_refused_with_the_reason(changes, sentence):

@@ -26,11 +26,10 @@ def proven_ipp(
     clip: float,
     *,
     tested: str = "noise-free",
-    transport: bool = False,
+    bound: str = "least",
     **options: Any,
 ) -> PerturbationPlan:
     method = IppAdmm.model_construct(max_releases=cap, clip=clip, test=tested, **options)
-    bound = "transport" if transport else "moments"
     return method.proven_plan(Privacy.model_construct(epsilon=epsilon, delta=delta, bound=bound), problem, rounds)
 
 

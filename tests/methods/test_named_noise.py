@@ -72,7 +72,7 @@ RAW = {
     "m-admm": {"noise_rate": 50.0},
     "r-admm": {"noise_rate": 50.0},
     "pp-admm": {"sigma": 0.05, "output_sigma": 0.01},
-    "ipp-admm": {"sigma": 0.05, "output_sigma": 0.01, "test_epsilon": 0.5},
+    "ipp-admm": {"sigma": 0.06, "output_sigma": 0.01, "test_epsilon": 0.5},
     "pdml": {"label_epsilon": 0.7, "primal_scale": 0.2, "objective_bound": 0.0},
     "dp-admm": {"sigma": 0.02},
     "dp-acc-admm": {"sigma": 0.02},

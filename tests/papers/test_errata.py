@@ -57,7 +57,7 @@ def test_3_the_output_noise_costs_four_times_what_it_is_priced_at():
     tolerance, curvature, rho2 = 10**-3.5, 2.05, 1e-6
     sigma2 = tolerance / (math.sqrt(2 * rho2) * curvature)
     orders = np.array([2.0, 10.0])
-    assert curves.output(orders, tolerance, curvature, sigma2) == pytest.approx(orders * 4 * rho2)
+    assert curves.gaussian(orders, 2 * tolerance / curvature, sigma2) == pytest.approx(orders * 4 * rho2)
 
 
 @pytest.mark.parametrize("query", [-0.5, 0.0, 0.5])

@@ -1,7 +1,7 @@
 """Privacy loss distributions of plain mechanisms: an answer that does not pass through Rényi orders.
 
 dp-accounting's PLDs are exact up to a pessimistic discretisation. They know nothing of objective perturbation, so the
-ledger cannot use them; they check the curves where both apply.
+ledger cannot use them; they check curves and trade-offs where both apply.
 """
 
 from __future__ import annotations
@@ -32,3 +32,14 @@ def randomised_response_epsilon(label_epsilon: float, times: int, delta: float) 
     # dp-accounting's noise parameter is the chance of a uniformly random answer: twice the chance of a wrong one.
     one = pld.from_randomized_response(2.0 * flip_probability(label_epsilon), 2)
     return float(one.self_compose(times).get_epsilon_for_delta(delta))
+
+
+def response_beside_gaussian(label_epsilon: float, mean: float, delta: float) -> float:
+    """ε at δ of a binary randomised response beside a Gaussian mechanism of sensitivity/σ = `mean`."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    from simnet.privacy.noise import flip_probability
+
+    response = pld.from_randomized_response(2.0 * flip_probability(label_epsilon), 2)
+    gaussian = pld.from_gaussian_mechanism(1.0 / mean, use_connect_dots=True)
+    return float(response.compose(gaussian).get_epsilon_for_delta(delta))

@@ -12,8 +12,10 @@ from simnet.errors import BudgetError
 from simnet.privacy import claims, curves
 from simnet.privacy.curves import ORDERS
 from simnet.privacy.ledger import Account, Charge, Ledger, account, claimed, network
+from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.problem import LocalProblem
 from tests.methods.plans import proven_ipp, proven_pp
+from tests.privacy import pld
 
 DELTA = 1e-4
 PROBLEM = LocalProblem.of(7000, 2, 0.01, 1e-4)
@@ -32,6 +34,61 @@ def test_what_a_gaussian_release_costs_is_what_dp_accounting_says() -> None:
     assert spent.proven_epsilon == pytest.approx(theirs, abs=1e-3)
     assert spent.claimed_epsilon == pytest.approx(claims.epsilon_of(7 * 0.5 * (0.01 / 0.5) ** 2, DELTA))
     assert spent.basis == "Gaussian noise on the gradient; Rényi composition"
+
+
+def test_the_same_release_charged_by_the_least_of_what_is_proven_costs_what_is_exact() -> None:
+    numbers = {"rows": 100, "gradient_bound": 1.0, "sigma": 0.5}
+    spent = account([Charge.of("noisy-gradient", numbers, bound="least")] * 7, DELTA)
+    assert spent.basis == "Gaussian noise on the gradient; exact Gaussian composition"
+    exact = pld.gaussian_epsilon(0.02, 0.5, 7, DELTA)
+    assert spent.proven_epsilon == pytest.approx(exact, abs=1e-3)
+    assert spent.proven_epsilon < 0.9 * account([gradient(0.5)] * 7, DELTA).proven_epsilon
+
+
+def test_an_account_names_the_proof_that_gave_the_least() -> None:
+    flat = LocalProblem.of(7000, 2, 0.1, 1e-4)
+    minimiser = "Gaussian objective perturbation with curvature and noise on the approximate minimiser"
+    for problem, bound, composition in (
+        (PROBLEM, "moments", "Rényi composition"),
+        (PROBLEM, "transport", "Rényi composition"),
+        (PROBLEM, "least", "Rényi composition of transport bounds"),
+        (flat, "least", "Gaussian trade-offs (theorem G)"),
+    ):
+        plan = proven_pp(problem, 0.5, DELTA, 30, bound=bound)
+        assert account(plan.charges, DELTA).basis == f"{minimiser}; {composition}"
+    test = proven_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0).opening[0]
+    assert account([test], 1e-12).basis == "sparse vector technique; composition of pure ε"
+
+
+def test_a_charge_of_an_older_log_keeps_its_price() -> None:
+    """Charges say which proofs price them; those that say nothing are priced as they were when they were made."""
+    plan = proven_pp(PROBLEM, 0.5, DELTA, 30)
+    numbers = {name: value for name, value in plan.release.parameters if name != "least"}
+    curve = curves.objective(ORDERS, PROBLEM.gradient_shift / plan.sigma1, PROBLEM.kappa)
+    curve = curve + curves.gaussian(ORDERS, 2 * plan.tolerance / PROBLEM.curvature, plan.sigma2)
+    old = account([Charge.of("perturbed-minimiser", numbers)] * 30, DELTA)
+    assert old.proven_epsilon == pytest.approx(curves.epsilon(30 * curve, DELTA), rel=1e-12)
+    mixed = account([*[Charge.of("perturbed-minimiser", numbers)] * 29, plan.release], DELTA)
+    assert mixed.basis.endswith("Rényi composition")
+
+
+@given(st.lists(st.sampled_from(["pp", "flat", "gradient", "gamma"]), min_size=1, max_size=12), st.floats(0.1, 3.0))
+@settings(max_examples=60, deadline=None)
+def test_what_has_been_spent_never_falls_and_never_exceeds_the_budget(kinds: list[str], budget: float) -> None:
+    """Each proof alone grows with every charge, so the least of them does, whichever is the least at the time."""
+    charges = {
+        "pp": proven_pp(PROBLEM, 0.5, DELTA, 3).release,
+        "flat": proven_pp(LocalProblem.of(7000, 2, 0.1, 0.0), 0.4, DELTA, 2).release,
+        "gradient": Charge.of("noisy-gradient", {"rows": 100, "gradient_bound": 1.0, "sigma": 0.2}, bound="least"),
+        "gamma": Charge.of("primal-gamma", problem_parameters(PROBLEM) | {"rate": 5.0, "tolerance": 0}, bound="least"),
+    }
+    ledger, before = Ledger(DELTA, budget), 0.0
+    for kind in kinds:
+        ledger.afford(charges[kind])
+        now = ledger.account().proven_epsilon
+        assert now is not None
+        assert before - 1e-9 <= now <= budget
+        before = now
 
 
 def test_an_account_needs_nothing_but_the_charges_of_a_log() -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from simnet.errors import BudgetError
 from simnet.methods.dp_admm import noisy_gradient, paper_sigma
 from simnet.methods.pdml import decaying_rounds, label_charge, with_flipped_labels
-from simnet.privacy import curves
+from simnet.privacy import curves, trade_offs
 from simnet.privacy.curves import ORDERS
-from simnet.privacy.ledger import Basis, account
+from simnet.privacy.ledger import Basis, Charge, account
 from simnet.privacy.noise_schedule import (
     DataRound,
     GammaMechanism,
@@ -27,7 +27,10 @@ from simnet.privacy.noise_schedule import (
     smallest_scale,
 )
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.trade_offs import TradeOff
+from tests.methods.plans import proven_pp
 from tests.privacy import pld
+from tests.privacy.plain_trade_offs import gaussian_delta, mixture_delta, release_leak, release_mean
 
 DELTA = 1e-4
 PROBLEM = LocalProblem.of(7000, 3, 0.02, 1e-4)
@@ -39,6 +42,11 @@ def m_admm_rounds() -> list[DataRound]:
         DataRound(LocalProblem.of(7000, 3, eta, 1e-4), 6.0 * eta, 1.02**t)
         for t, eta in enumerate(0.02 * 1.05**t for t in range(12))
     ]
+
+
+def replace_bound(charge: Charge) -> Charge:
+    """The same charge, priced by Rényi curves alone."""
+    return Charge.of(charge.mechanism, {name: value for name, value in charge.parameters if name != "least"})
 
 
 def linear_rounds(count: int, problem: LocalProblem = PROBLEM) -> list[DataRound]:
@@ -122,7 +130,7 @@ def test_primal_noise_covers_the_solvers_tolerance() -> None:
     for tolerance in (0.0, 1e-3):
         [plan, *_] = plan_primal(rounds, "gaussian", 1.0, tolerance=tolerance)
         shift = (2 / 7000 + 2 * tolerance) / PROBLEM.curvature
-        assert curves.epsilon(5 * curves.gaussian(ORDERS, shift, plan.scale), DELTA) == pytest.approx(1.0, abs=1e-4)
+        assert mixture_delta(1.0, math.sqrt(5) * shift / plan.scale, nodes=40_001) == pytest.approx(DELTA, rel=1e-5)
 
 
 def test_pdmls_primal_noise_loses_geometrically() -> None:
@@ -131,10 +139,12 @@ def test_pdmls_primal_noise_loses_geometrically() -> None:
     problem = with_flipped_labels(LocalProblem(500, 0.3), label)
     plans = decaying_rounds(problem, v, decay, 10, tolerance=0.0)
     delta_w = 2 * (math.e + 1) / ((math.e - 1) * 500 * 0.3)
-    rho = delta_w**2 / (2 * v**2) * sum(decay**-t for t in range(10))
+    square = (delta_w / v) ** 2 * sum(decay**-t for t in range(10))
     charges = [label_charge(label), *(plan.charge for plan in plans)]
     spent = account(charges, DELTA)
-    assert spent.proven_epsilon == pytest.approx(curves.epsilon(rho * ORDERS, DELTA))
+    assert spent.proven_epsilon == pytest.approx(trade_offs.epsilon(TradeOff(square), DELTA))
+    by_curves = account([replace_bound(charge) for charge in charges], DELTA).proven_epsilon
+    assert by_curves == pytest.approx(curves.epsilon(square / 2 * ORDERS, DELTA))
     assert spent.label_epsilon == label
     assert "labels against everybody" in spent.basis
 
@@ -145,7 +155,7 @@ def test_dp_admm_pays_for_replacing_a_row() -> None:
     spent = account([noisy_gradient(20_000, 1.0, sigma).charge] * 50, 1e-3)
     assert spent.claimed_epsilon == pytest.approx(1.0, abs=1e-3)
     assert spent.proven_epsilon is not None
-    assert spent.proven_epsilon > 1.6
+    assert spent.proven_epsilon > 1.4
     plan, *_ = calibrated(lambda s: [noisy_gradient(20_000, 1.0, s)] * 50, 1.0, 1e-3, part="nothing")
     proven = account([plan.charge] * 50, 1e-3).proven_epsilon
     assert proven == pytest.approx(1.0, abs=1e-4)
@@ -175,6 +185,27 @@ def test_noise_that_the_user_names_costs_what_it_costs() -> None:
     assert objective_rounds(rounds, "linear-gamma", "gamma", 1.0 / met[0].scale) == met
     primal = plan_primal(rounds, "gaussian", 1.0)
     assert primal_rounds(rounds, "gaussian", primal[0].scale) == primal
+
+
+def test_gaussian_variants_are_priced_by_the_sharper_proofs() -> None:
+    """σ → w σ_t, with the curvature and κ of each round: DVP's least noise is that of PP-ADMM with the same rounds."""
+    rounds = [DataRound(PROBLEM, 0.12)] * 12
+    [plan, *_] = plan_objective(rounds, "penalty-gamma", "gaussian", 1.0)
+    assert 0.12 * plan.scale == pytest.approx(proven_pp(PROBLEM, 1.0, DELTA, 12).sigma1, rel=1e-4)
+    grown = m_admm_rounds()
+    found = plan_objective(grown, "penalty-gamma", "gaussian", 1.0)
+    squares, leak = np.zeros(2001), np.zeros(2001)
+    u = np.linspace(1.0, 9.0, 2001)
+    for r, one in zip(grown, found, strict=True):
+        ratio = 2 / 7000 / (r.noise_weight * one.scale)
+        squares += release_mean(ratio, r.problem.kappa, ratio + u) ** 2
+        squares += (2 * one.tolerance / r.problem.curvature / one.output_sigma) ** 2
+        leak += release_leak(ratio, r.problem.kappa, ratio + u)
+    assert np.min(gaussian_delta(1.0, np.sqrt(squares)) + leak) == pytest.approx(DELTA, rel=0.01)
+    before = calibrated(
+        lambda s: objective_rounds(grown, "penalty-gamma", "gaussian", s, bound="moments"), 1.0, DELTA, part="-"
+    )
+    assert found[0].scale < 0.95 * before[0].scale
 
 
 @given(st.floats(0.01, 50.0), st.floats(1e-9, 1e9))

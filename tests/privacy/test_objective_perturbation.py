@@ -107,7 +107,7 @@ def test_a_release_of_an_approximate_minimiser_costs_no_more_than_both_its_parts
                 seen = (first > 1e-200) & (second > 1e-200)
                 exponent = a * np.log(first[seen]) + (1.0 - a) * np.log(second[seen])
                 truth = (logsumexp(exponent) + math.log(places[1] - places[0])) / (a - 1.0)
-                parts = curves.output(np.array([a]), beta, case.curvature, sigma)[0]
+                parts = curves.gaussian(np.array([a]), 2.0 * beta / case.curvature, sigma)[0]
                 for bound in BOUNDS:
                     assert truth <= bound(np.array([a]), case.ratio, case.kappa)[0] + parts + 1e-6
 

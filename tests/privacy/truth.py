@@ -6,7 +6,7 @@ variables alone, so the Rényi divergence is a Gaussian integral over b of a fun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,6 +59,10 @@ class Case:
     def kappa(self) -> float:
         return self.smoothness / (self.rows * self.curvature)
 
+    def pulled_by(self, pull: float) -> Case:
+        """The same problem with another linear term."""
+        return replace(self, linear=self.linear + pull * self.lipschitz)
+
     def derivatives(self, theta: Vector, last: RowLoss) -> tuple[Vector, Vector]:
         """∇J and the Hessian at each row of `theta`, with `last` as the row that differs."""
         count, d = theta.shape
@@ -103,18 +107,24 @@ class Case:
         return square + np.linalg.slogdet(hessian)[1] - np.linalg.slogdet(other_hessian)[1]
 
 
-def renyi_by_quadrature(case: Case, orders: list[float], step: float = 0.1) -> list[float]:
-    """D_a at each order by the trapezium rule over b, whose error is exponentially small for smooth integrands.
+def losses_by_quadrature(case: Case, reach: float, step: float) -> tuple[Vector, Vector]:
+    """log p_D/p_D' at points of noise up to `reach`, and the logarithm of each point's probability under D.
 
-    The other density must integrate to 1 on the same points, or they miss something.
+    It is the trapezium rule, whose error is exponentially small for smooth integrands. The other density must integrate
+    to 1 on the same points, or they miss something.
     """
     d = len(case.linear)
-    reach = 9.0 + (max(orders) - 1.0) * case.ratio
     axis = np.linspace(-reach, reach, 2 * round(reach / step) + 1)
     grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, d)
     loss = case.log_ratio(case.sigma * grid)
     log_weight = -0.5 * (grid**2).sum(axis=1) + d * np.log((axis[1] - axis[0]) / np.sqrt(2.0 * np.pi))
     assert abs(np.exp(log_weight - loss).sum() - 1.0) < 1e-5, "the grid is too coarse"
+    return loss, log_weight
+
+
+def renyi_by_quadrature(case: Case, orders: list[float], step: float = 0.1) -> list[float]:
+    """D_a at each order."""
+    loss, log_weight = losses_by_quadrature(case, 9.0 + (max(orders) - 1.0) * case.ratio, step)
     found = []
     for a in orders:
         exponent = log_weight + (a - 1.0) * loss

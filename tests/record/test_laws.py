@@ -107,6 +107,18 @@ def ended(agent: int, round: int, staleness: int) -> list[ev.Event]:
     return [ev.ValueUsed(agent, round, 1 - agent, staleness), ev.DualUpdated(agent, round)]
 
 
+def test_a_physical_link_is_told_of_once_and_is_not_busy_for_longer_than_the_run():
+    begun = start(2, [(0, 1)], "deadline")
+    begun.scenario["network"]["underlay"] = {"routing": "delay"}
+    fine = ev.UnderlayLink("a>b", 3, 300, 1.0, 0, 1, 2)
+    assert judge([(0.0, begun), (1.0, fine)]) == []
+    (twice,) = judge([(0.0, begun), (1.0, fine), (1.0, fine)])
+    assert "the physical link a>b is told of twice" in twice
+    too_busy, too_lossy = judge([(0.0, begun), (1.0, ev.UnderlayLink("a>b", 3, 300, 1.5, 0, 4, 2))])
+    assert "is busy for 1.5 of the run" in too_busy
+    assert "loses 4 of 3 packets" in too_lossy
+
+
 def test_the_helpers_of_these_tests_are_lawful():
     assert pair(*broadcast(0, 1, 1), *ended(0, 1, 1)) == []
 

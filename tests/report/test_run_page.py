@@ -1,11 +1,14 @@
-"""Places on the page."""
+"""Places on the page, and what its cards tell."""
 
 from __future__ import annotations
 
 import networkx as nx
 import pytest
 
-from simnet.report.run_page import layout
+from simnet import run
+from simnet.report.run_facts import read_run
+from simnet.report.run_page import layout, run_page
+from tests.worlds import world
 
 
 @pytest.mark.parametrize(
@@ -24,3 +27,12 @@ def test_all_agents_stand_in_the_unit_square_in_places_of_their_own(graph):
     assert len(set(places)) == len(graph)
     assert all(0.0 <= x <= 1.0 and 0.0 <= y <= 1.0 for x, y in places)
     assert places == layout(len(graph), list(graph.edges), seed=3)
+
+
+def test_of_an_underlay_the_busiest_link_has_a_card(tmp_path):
+    slow = {"graph": {"kind": "star", "agents": 6}, "link": {"bandwidth": 1e5}}
+    folder = run(world(**{"network.underlay": slow}), tmp_path).folder
+    assert folder is not None
+    page = run_page(read_run(folder))
+    assert "Busiest link" in page
+    assert "routes over it:" in page

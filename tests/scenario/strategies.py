@@ -83,7 +83,8 @@ def accepted(check: Callable[[Any], Any]) -> st.SearchStrategy[Any]:
         return st.booleans()
     if isinstance(check, Either):
         return st.one_of(*map(accepted, check.checks))
-    return (st.integers(1, 10**6) | st.floats(0.01, 0.99) | texts()).filter(lambda value: _accepts(check, value))
+    anything = st.integers(1, 10**6) | st.floats(0.01, 0.99) | texts() | st.lists(st.integers(0, 5), min_size=1)
+    return anything.filter(lambda value: _accepts(check, value))
 
 
 def numbers(check: Number) -> st.SearchStrategy[Any]:

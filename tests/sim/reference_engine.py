@@ -198,7 +198,7 @@ class ReferenceEngine:
 
     def silence(self, agent: int) -> None:
         if self.channel is not None:
-            self.channel.halt(agent)
+            self.channel.silence(agent)
         for way in self.links[agent].values():
             way.halt(self.now)
         for message, passage, carried in self._on_the_way(agent):

@@ -255,9 +255,10 @@ def test_a_file_that_gives_its_links_a_bandwidth_is_refused(tmp_path):
 
 def test_explain_tells_what_a_channel_leaves_out():
     users = radio("csma").with_(algorithm={"name": "pdml"})
-    assert "capture" in explain(radio("csma"))["traffic"]["left out"]
-    assert "before the first round" not in explain(radio("csma"))["traffic"]["left out"]
-    assert "before the first round" in explain(users)["traffic"]["left out"]
+    topic = "realism: what it leaves out"
+    assert "capture" in explain(radio("csma"))[topic]
+    assert "reports" not in explain(radio("csma"))[topic]
+    assert "before the first round" in explain(users)[topic]["reports"]
 
 
 def test_a_range_needs_positions_and_reaches_the_neighbours():
