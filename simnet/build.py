@@ -37,6 +37,7 @@ from simnet.sim.engine import VirtualEngine
 from simnet.sim.memory import gc_paused
 from simnet.sim.packet_carrier import PacketCarrier
 from simnet.sim.radio import Radio, in_range
+from simnet.sim.routed_packets import RoutedPackets
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
 
@@ -290,7 +291,8 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
             shared=shared,
         )
     elif physical := draw_underlay(scenario, len(edges)):
-        built.channel = PacketCarrier(built, physical, directions(edges), Streams(scenario.seed))
+        packets = built.packets = RoutedPackets(built, physical, directions(edges), Streams(scenario.seed))
+        built.channel = PacketCarrier(built, packets) if built.transport is None else None
     return built
 
 

@@ -130,7 +130,6 @@ class Network(Section):
                 self.channel is not None,
                 "channel: packets go over a channel or an underlay; leave one of them away",
             ),
-            (self.transport.repeats, "transport: an underlay carries datagrams only"),
             (self.medium == "shared", "medium: an underlay has links between two nodes, which is unicast"),
             (self.uplink == "shared", "uplink: an underlay has no lines but its links; leave `uplink` away"),
             (lines, "line: an underlay has no lines but its links; attach agents to nodes behind such links"),

@@ -20,7 +20,7 @@ from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
 from simnet.sim.engine import VirtualEngine
-from simnet.sim.packet_carrier import PacketCarrier
+from simnet.sim.routed_packets import RoutedPackets
 from simnet.streams import Streams
 from tests.sim.store_and_forward import Line, PlainNetwork
 from tests.sim.test_random_networks import FAULTS as ANY_FAULT
@@ -40,13 +40,13 @@ def network(lines: dict[tuple[int, int], str], folder: Path, agents: int, **sect
     return underlay.draw(agents, Streams(1), Path)
 
 
-def carrier(physical: PhysicalNetwork, agents: int) -> tuple[VirtualEngine, PacketCarrier]:
+def carrier(physical: PhysicalNetwork, agents: int) -> tuple[VirtualEngine, RoutedPackets]:
     engine = VirtualEngine({}, Bus(), scoreboard=None, agents=agents)  # type: ignore[arg-type]
-    return engine, PacketCarrier(engine, physical, [], Streams(1))
+    return engine, RoutedPackets(engine, physical, [], Streams(1))
 
 
-def send_at(engine: VirtualEngine, carries: PacketCarrier, time: float, a: int, b: int, size: int, then: Any) -> None:
-    engine.at(time, lambda: carries.carry_packet(a, b, size, then))
+def send_at(engine: VirtualEngine, carries: RoutedPackets, time: float, a: int, b: int, size: int, then: Any) -> None:
+    engine.at(time, lambda: carries.carry(a, b, size, then))
 
 
 @st.composite
@@ -310,10 +310,8 @@ def test_cross_traffic_may_use_the_links_of_the_underlay():
     underlay = {"graph": {"kind": "star", "agents": 6}, "link": LINK | {"queue": 1000}}
 
     def cross_traffic(engine: VirtualEngine) -> Any:
-        carries = engine.channel
-        assert isinstance(carries, PacketCarrier)
         for _ in range(200):
-            carries.carry_packet(1, 2, 32, lambda arrived: None)
+            engine.carry_packet(1, 2, 32, lambda arrived: None)
             yield engine.env.timeout(0.002)
 
     scenario = world(**{"network.underlay": underlay})
@@ -331,7 +329,7 @@ def test_whoever_sends_a_packet_is_told_what_left_and_later_whether_it_arrived(t
     told: list[tuple[str, bool, float]] = []
 
     def send(name: str, sender: int, peer: int) -> Any:
-        return carries.carry_packet(sender, peer, 1434, lambda arrived: told.append((name, arrived, engine.now)))
+        return carries.carry(sender, peer, 1434, lambda arrived: told.append((name, arrived, engine.now)))
 
     first, refused, near = send("first", 0, 1), send("refused", 0, 1), send("near", 1, 2)
     assert told == []
@@ -362,7 +360,6 @@ OTHERWISE: list[tuple[dict[str, Any], str]] = [
     ({"link.loss": 0.1}, "network.link.loss = 0.1: the path decides"),
     ({"link.preset": "wan"}, "network.link.preset = "),
     ({"override": [{"agent": 0, "loss": 0.1}]}, "network.override.*the path decides"),
-    ({"transport": "reliable"}, 'network.transport = "reliable": an underlay carries datagrams only'),
     ({"medium": "shared"}, "network.medium"),
     ({"uplink": "shared"}, "network.uplink"),
     ({"line.up": {"bandwidth": 1e6}}, "network.line"),
