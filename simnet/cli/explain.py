@@ -139,6 +139,7 @@ def _reports(reporting: Reporting | None) -> Facts:
 
 WAYS_OUT = {
     "channel": "the channel, which all agents share",
+    "underlay": "the physical network, whose links agents share",
     "access line": "one access line per agent, and each link's own line after it",
     "shared": "shared: the links of an agent take turns on one line",
     "independent": "independent: every link has a line of its own",

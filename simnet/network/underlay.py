@@ -187,19 +187,20 @@ class PhysicalNetwork:
         lines = (Transmitter(self.models[link], Streams(0), "") for link in self.route(sender, receiver))
         return min((line.bandwidth for line in lines), default=inf)
 
-    def alone(self, sender: int, receiver: int, packets: Sequence[int], *, roomy: bool = False) -> float:
-        """How long a message takes if there is no other and its packets are sent at once.
+    def alone(
+        self, sender: int, receiver: int, packets: Sequence[int], *, roomy: bool = False, begin: float = 0.0
+    ) -> float:
+        """How long a message takes if there is no other and its packets are sent at once, to `begin` with.
 
         It is infinite if a queue drops part of it even then; with `roomy` queues have room for all of it.
         """
-        weights = [weight for packet in packets for weight in self.cutter.weights(packet)]
-        sent = [(0.0, weight) for weight in weights]
+        sent = [(begin, weight) for packet in packets for weight in self.cutter.weights(packet)]
         for ends in self.route(sender, receiver):
             link = Link(_quiet(self.models[ends], self._delays[ends], roomy), Streams(0), "")
             sent = [(link.send(time, weight).arrives, weight) for time, weight in sent]
             if any(time == inf for time, _ in sent):
                 return inf
-        return sent[-1][0]
+        return sent[-1][0] - begin
 
     def alike_paths(self, pairs: list[Ends], packets: Sequence[int], *, roomy: bool = False) -> list[AlikeLinks]:
         """The paths between these agents by how long an idle one takes for a message of these packets."""
@@ -219,7 +220,10 @@ class PhysicalNetwork:
         # Ways over links that are alike let pass the same.
         alike = {tuple(id(self.models[link]) for link in self.route(*pair)): pair for pair in reversed(pairs)}
         for sender, receiver in alike.values():
-            if self.alone(sender, receiver, [size]) == inf:
+            lines = [Transmitter(self.models[link], Streams(0), "") for link in self.route(sender, receiver)]
+            # A line may be down at the start.
+            begins = {line.opens(0.0) for line in lines} or {0.0}
+            if all(self.alone(sender, receiver, [size], begin=begin) == inf for begin in begins):
                 raise ScenarioError(
                     f"network.underlay.link.queue: a value makes {self.cutter.packets(size)} packets of "
                     f"{self.cutter.on_wire(size):,} bytes in all, and even an idle path from agent {sender} to agent "

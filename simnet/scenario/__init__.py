@@ -155,8 +155,8 @@ class Network(Section):
     @property
     def way_out(self) -> WayOut:
         """What an agent's links have in common when they send."""
-        channel, up = self.channel is not None, self.line.up is not None
-        return way_out(self.medium, self.uplink, self.link.preset, channel=channel, up=up)
+        channel, underlay, up = (part is not None for part in (self.channel, self.underlay, self.line.up))
+        return way_out(self.medium, self.uplink, self.link.preset, channel=channel, underlay=underlay, up=up)
 
     @property
     def presets(self) -> set[str]:
