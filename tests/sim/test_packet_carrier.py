@@ -259,3 +259,13 @@ def test_the_scenario_runs_like_independent_links_until_its_cables_are_shared():
     assert seconds["complete", "shared"] > 3 * seconds["complete", "apart"]
     for kind in ("ring", "complete"):
         assert runs[kind, "shared"]["accuracy"] == runs[kind, "apart"]["accuracy"]
+
+
+def test_where_short_queues_drop_half_of_all_values_streams_deliver_them():
+    shipped = Path(__file__).parents[2] / "scenarios" / "networks" / "shared-bottleneck.toml"
+    short = Scenario.load(shipped).with_(**{"network.underlay.link.queue": 10, "rounds": 6})
+    once, again = (run(short.with_(**{"network.transport": word})) for word in ("datagram", "reliable"))
+    assert traffic(once)["overflowed"] > 0.5 * traffic(once)["messages"]
+    assert traffic(again)["delivered"] + traffic(again)["in_flight"] == traffic(again)["messages"]
+    assert traffic(again)["delivered"] > 0.9 * traffic(again)["messages"]
+    assert again.summary["accuracy"]["test_error"] < once.summary["accuracy"]["test_error"]

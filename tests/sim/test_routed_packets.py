@@ -192,6 +192,13 @@ def test_two_streams_share_a_bottleneck_equally_and_fill_it(tmp_path, queue, far
     assert len(net.told("message.retransmitted")) > 20
 
 
+def test_without_chance_the_phase_of_two_streams_decides_who_gets_the_line(tmp_path):
+    """Floyd & Jacobson 1992, On Traffic Phase Effects in Packet-Switched Gateways."""
+    net = dumbbell(tmp_path, 20, "1.7ms")
+    heard = Counter(sender for _, sender, _, _ in net.heard)
+    assert max(heard.values()) > 3 * min(heard.values())
+
+
 @given(networks(), st.data(), st.sampled_from([0, 1, 2, 8, {"limit": 300, "unit": "bytes"}, RED]))
 @settings(max_examples=60, deadline=None)
 def test_full_queues_make_no_stream_lose_repeat_or_reorder_a_message(tmp_path_factory, drawn, data, queue):
