@@ -58,6 +58,8 @@ def audited_world(
         algorithm["loss"] = "smoothed-hinge"
     if star:
         algorithm["graph"] = "none"
+    if method == "gossip":
+        del algorithm["eta"]
     content = {
         "name": "small",
         "rounds": 4,
