@@ -73,11 +73,15 @@ FAULTS: list[list[dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.parametrize("transport", ["datagram", {"kind": "reliable", "timeout": 0.05}], ids=["once", "streams"])
 @pytest.mark.parametrize("pacing", ["ideal", "barrier", TICKS], ids=str)
 @pytest.mark.parametrize("faults", FAULTS, ids=lambda faults: "+".join(fault["kind"] for fault in faults) or "whole")
 @pytest.mark.parametrize("underlay", UNDERLAYS, ids=lambda underlay: underlay["graph"]["kind"])
-def test_a_run_over_an_underlay_obeys_the_laws_and_repeats_itself(underlay, faults, pacing):
+def test_a_run_over_an_underlay_obeys_the_laws_and_repeats_itself(underlay, faults, pacing, transport):
+    if transport != "datagram" and underlay["link"].get("mtu") == 60:
+        underlay = underlay | {"link": underlay["link"] | {"mtu": 84}}
     changes = {"topology.degree": 4, "network.underlay": underlay, "network.pacing": pacing, "fault": faults}
+    changes["network.transport"] = transport
     if not faults:
         changes["topology"] = {"kind": "complete", "agents": 6}
     result, again = lawful(**changes), Metrics()
