@@ -89,8 +89,7 @@ class VirtualEngine:
         self._batches = SolveBatches(self.signal, lambda then: self.at(self.now, then, SOLVING))
         self._shared_medium = shared_medium
         self._messages = 0
-        self._unfinished = agents
-        self._over = False
+        self._unfinished, self._over = agents, False
         # A message is not a `simpy.Event`, but all that SimPy's queue asks of one.
         self._post = cast(Callable[[Message, EventPriority, float], None], self.env.schedule)
         # What happens at the end of a message's way; all messages with the same end share one tuple.

@@ -73,7 +73,10 @@ FAULTS: list[list[dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("transport", ["datagram", {"kind": "reliable", "timeout": 0.05}], ids=["once", "streams"])
+STREAMS = {"kind": "reliable", "timeout": 0.05, "attempts": 8}
+
+
+@pytest.mark.parametrize("transport", ["datagram", STREAMS], ids=["once", "streams"])
 @pytest.mark.parametrize("pacing", ["ideal", "barrier", TICKS], ids=str)
 @pytest.mark.parametrize("faults", FAULTS, ids=lambda faults: "+".join(fault["kind"] for fault in faults) or "whole")
 @pytest.mark.parametrize("underlay", UNDERLAYS, ids=lambda underlay: underlay["graph"]["kind"])
