@@ -204,7 +204,7 @@ def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features:
     if physical is not None and not transport.repeats:
         physical.refuse_above_queues(directions(edges), size)
         return
-    used = models(scenario, edges) if physical is None else physical.models
+    used = models(scenario, edges) if physical is None else physical.models_of(directions(edges))
     for model in {id(model): model for model in used.values()}.values():
         place = {field: _said_in(network, model, field) for field in ("mtu", "queue")}
         transport.refuse_too_small(model, f"{place['mtu']}.mtu")

@@ -178,6 +178,10 @@ class PhysicalNetwork:
         """Over each link, the directions between these agents that use it."""
         return Counter(link for pair in pairs for link in self.route(*pair))
 
+    def models_of(self, pairs: list[Ends]) -> dict[Ends, LinkModel]:
+        """What the links are like that these agents use; all links if they use none."""
+        return {link: self.models[link] for link in self.shared_by(pairs)} or self.models
+
     def delay(self, sender: int, receiver: int) -> float:
         """Latency of the whole path, where it varies its median."""
         return sum(self._delays[link] for link in self.route(sender, receiver))
@@ -190,7 +194,7 @@ class PhysicalNetwork:
     def alone(
         self, sender: int, receiver: int, packets: Sequence[int], *, roomy: bool = False, begin: float = 0.0
     ) -> float:
-        """How long a message takes if there is no other and its packets are sent at once, to `begin` with.
+        """How long a message takes if there is no other and its packets are all sent at the time `begin`.
 
         It is infinite if a queue drops part of it even then; with `roomy` queues have room for all of it.
         """

@@ -73,7 +73,7 @@ FAULTS: list[list[dict[str, Any]]] = [
 ]
 
 
-STREAMS = {"kind": "reliable", "timeout": 0.05, "attempts": 8}
+STREAMS = {"kind": "reliable", "timeout": 0.05, "backoff": 1.2, "attempts": 6}
 
 
 @pytest.mark.parametrize("transport", ["datagram", STREAMS], ids=["once", "streams"])
