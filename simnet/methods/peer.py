@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, overloa
 
 import msgspec
 import numpy as np
-from scipy.linalg.blas import dnrm2
+import scipy  # imports its parts when they are first used
 
 from simnet.learning.objective import Measurement, Subproblem
 from simnet.learning.solver import Problem
@@ -83,13 +83,13 @@ LARGEST = 1e150
 def within(parts: Parts, limits: Sequence[float]) -> bool:
     """Whether the vectors of a message are no more than expected, finite, and no longer than these limits."""
     if len(parts) == 1 and type(parts) is tuple:
-        return bool(dnrm2(parts[0]) <= limits[0])
+        return bool(scipy.linalg.blas.dnrm2(parts[0]) <= limits[0])
     if len(parts) > len(limits):
         return False
     if type(parts) is not tuple:  # a message that leaves entries unsaid, as NaN
         parts = tuple(np.where(np.isnan(part), 0.0, part) for part in parts)
     # BLAS's norm does not overflow before the norm itself does, and a comparison with NaN is false.
-    return all(dnrm2(part) <= limit for part, limit in zip(parts, limits, strict=False))
+    return all(scipy.linalg.blas.dnrm2(part) <= limit for part, limit in zip(parts, limits, strict=False))
 
 
 Found = TypeVar("Found")

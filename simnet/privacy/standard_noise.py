@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import chndtr, gammainc, gammaincc, gammainccinv, gammaincinv, gammaln, ndtr
+import scipy  # imports its parts when they are first used
 
 from simnet.vectors import Square, Vector
 
@@ -42,7 +42,9 @@ def standard_gamma(noise: Vector, rate: float, spread: float = 0.0) -> Vector:
         return np.zeros_like(noise)
     lower, upper = gamma_tails(rate * norm, len(noise), rate * spread)
     half = len(noise) / 2
-    square = 2.0 * (gammaincinv(half, lower) if lower <= upper else gammainccinv(half, upper))
+    square = 2.0 * (
+        scipy.special.gammaincinv(half, lower) if lower <= upper else scipy.special.gammainccinv(half, upper)
+    )
     return noise * (math.sqrt(square) / norm)
 
 
@@ -52,18 +54,20 @@ def gamma_tails(x: float, dimension: int, spread: float = 0.0) -> tuple[float, f
     Given |n| = ρ, |n + g|/spread is a noncentral χ. The integral over ρ is taken where that is neither 0 nor 1.
     """
     if spread < _NARROW:
-        return float(gammainc(dimension, x)), float(gammaincc(dimension, x))
+        return float(scipy.special.gammainc(dimension, x)), float(scipy.special.gammaincc(dimension, x))
     low, high = max(0.0, x - _REACH * spread), x + _REACH * spread
     rho = low + (high - low) * (_NODES + 1.0) / 2
-    weights = _WEIGHTS * (high - low) / 2 * np.exp((dimension - 1) * np.log(rho) - rho - gammaln(dimension))
+    weights = (
+        _WEIGHTS * (high - low) / 2 * np.exp((dimension - 1) * np.log(rho) - rho - scipy.special.gammaln(dimension))
+    )
     within = _noncentral(x / spread, dimension, rho / spread)
-    lower = float(gammainc(dimension, low) + weights @ within)
-    return lower, float(gammaincc(dimension, high) + weights @ (1.0 - within))
+    lower = float(scipy.special.gammainc(dimension, low) + weights @ within)
+    return lower, float(scipy.special.gammaincc(dimension, high) + weights @ (1.0 - within))
 
 
 def _noncentral(x: float, dimension: int, centre: Vector) -> Vector:
     """P(|c u + g| <= x) for unit vectors u and standard Gaussian g."""
     far = centre > _FAR
     near = np.minimum(centre, _FAR)
-    gaussian = ndtr(x - np.maximum(centre, 1.0) - (dimension - 1) / (2.0 * np.maximum(centre, 1.0)))
-    return np.where(far, gaussian, chndtr(x * x, dimension, near * near))
+    gaussian = scipy.special.ndtr(x - np.maximum(centre, 1.0) - (dimension - 1) / (2.0 * np.maximum(centre, 1.0)))
+    return np.where(far, gaussian, scipy.special.chndtr(x * x, dimension, near * near))

@@ -30,8 +30,8 @@ from simnet.network.underlay import Underlay
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.part import OneOf, Section, WordOf
 from simnet.privacy.budget import Privacy
+from simnet.record.fitness import LABELS_DEAL, TIMES_TELL
 from simnet.record.metrics import Cost
-from simnet.record.publication import LABELS_DEAL, TIMES_TELL
 from simnet.record.thinning import Log
 from simnet.scenario.toml import escaped, parse
 from simnet.sim.faults import AnyFault
