@@ -74,7 +74,7 @@ def build(scenario: Scenario) -> World:
     streams, noise_key = draw_from(scenario, dealt.parts)
     held, reporting = hold(scenario, edges, dealt.parts, streams)
     refuse_what_never_passes(scenario, edges, dealt.features)
-    sizes = [AgentSize(part.rows, edges.degree[agent]) for agent, part in enumerate(held)]
+    sizes = [AgentSize(part.rows, edges.degree[agent], dealt.features) for agent, part in enumerate(held)]
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
     trained = own if reporting is None else training(scenario, held, calibration.regulariser)

@@ -176,7 +176,7 @@ def assemble(
     engine.emit(first_event(built, [getattr(each, "__name__", type(each).__name__) for each in attach]))
     for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
         pacing = scenario.pacing.for_agent(streams, agent)
-        neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned)
+        neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned, admits=peer.accepts)
         work = compute.for_agent(streams, agent, built.sizes[agent].rows)
         port = build_port(scenario, engine, agent, neighbourhood, work)
         ledger = built.calibration.ledger(scenario.privacy.delta)
@@ -195,9 +195,9 @@ def assemble(
     return engine
 
 
-def peers_of(built: World, seed: int | None = None) -> list[Peer]:
-    """The agents' mathematics; their noise is the scenario's, or that of another seed."""
-    streams = built.streams if seed is None else Streams(seed)
+def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
+    """The agents' mathematics; their noise is the scenario's, or that of other streams."""
+    streams = built.streams if streams is None else streams
     method, rounds = built.scenario.algorithm, built.scenario.rounds
     neighbours = [sorted(built.graph[agent]) for agent in built.graph]
     return method.peers(

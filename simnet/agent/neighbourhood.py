@@ -21,8 +21,17 @@ class Neighbourhood:
     an agent's memory is slow. No slots: a live agent's checkpoint keeps what is in `__dict__`.
     """
 
-    def __init__(self, peers: Sequence[int], initial: Parts, *, aligned: bool) -> None:
+    def __init__(
+        self,
+        peers: Sequence[int],
+        initial: Parts,
+        *,
+        aligned: bool,
+        admits: Callable[[int, Parts], bool] = lambda round, parts: True,
+    ) -> None:
         self.peers = tuple(peers)
+        self.admits = admits
+        """Whether a message about a round may be used. Whoever takes it in asks, and refuses what may not."""
         self._aligned = aligned
         self._now = {peer: Known(peer, 0, initial) for peer in peers}
         self._ahead: dict[int, dict[int, Parts]] = {peer: {} for peer in peers} if aligned else {}

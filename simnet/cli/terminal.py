@@ -161,7 +161,7 @@ def _skipped(summary: dict[str, Any]) -> str:
 
 
 def _fates(traffic: dict[str, int]) -> str:
-    names = ("lost", "overflowed", "unreachable", "in_flight")
+    names = ("lost", "overflowed", "unreachable", "refused", "in_flight")
     return ", ".join(f"{traffic[name]:,} {name.replace('_', ' ')}" for name in names if traffic[name]) or "none lost"
 
 

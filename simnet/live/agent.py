@@ -22,6 +22,7 @@ from simnet.live.channel import Channel
 from simnet.live.journal import Journal, RecordKind, Start, event_body, read
 from simnet.live.live_port import LivePort, RepeatedRound
 from simnet.live.recovery import JournalMemory, Past, recover
+from simnet.live.secret_noise import secret_streams
 from simnet.live.shim import Carrier, Clock, Numbering, Shim, round_of
 from simnet.network.link import Passage
 from simnet.privacy.ledger import Charge
@@ -105,12 +106,15 @@ class LiveAgent:
     ) -> None:
         scenario, me = world.scenario, placement.agent
         self._world, self._placement, self._supervisor, self._journal = world, placement, supervisor, journal
-        self._peer = peers_of(world, folder.secret(placement.folder) if placement.own_noise else None)[me]
+        noise = secret_streams(folder.secret(placement.folder)) if placement.own_noise else None
+        self._peer = peers_of(world, noise)[me]
         streams = Streams(scenario.seed)
         self._pacing = scenario.pacing.for_agent(streams, me)
         self._numbering = Numbering({agent: sorted(world.graph[agent]) for agent in world.graph})
         neighbours = self._numbering.neighbours[me]
-        self.neighbourhood = Neighbourhood(neighbours, self._peer.initial(), aligned=self._pacing.aligned)
+        self.neighbourhood = Neighbourhood(
+            neighbours, self._peer.initial(), aligned=self._pacing.aligned, admits=self._peer.accepts
+        )
         self._writer = build_writer(scenario, me)
         compute, rows = scenario.compute.read(scenario.find), world.sizes[me].rows
         self._work = compute.for_agent(streams, me, rows) if placement.shim else None
@@ -202,7 +206,7 @@ class LiveAgent:
         passages = self._send_unacknowledged(past, unsent)
         known: dict[int, set[int]] = {peer: set() for peer in self.neighbourhood.peers}
         for _, event in past.events:
-            if isinstance(event, events.MessageDelivered):
+            if isinstance(event, events.MessageDelivered | events.MessageRefused):
                 known[event.peer].add(event.round)
         replay = None
         if past.sending is not None:

@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 from simnet.errors import LiveError
@@ -47,12 +48,12 @@ def has_secret(path: Path) -> bool:
     return (path / _SECRET).exists()
 
 
-def secret(path: Path) -> int:
-    """The seed of the agent's noise, drawn by the operating system once; whoever knows it can take the noise away."""
+def secret(path: Path) -> bytes:
+    """The key of the agent's noise, drawn by the operating system once; whoever knows it can take the noise away."""
     place = path / _SECRET
     if not place.exists():
-        write_file(place, str(secrets.randbits(128)).encode(), mode=0o600)
-    return int(place.read_text())
+        write_file(place, secrets.token_hex(32).encode(), mode=0o600)
+    return sha256(place.read_bytes()).digest()
 
 
 def keep_scenario(path: Path, text: str) -> None:

@@ -36,7 +36,10 @@ _LIBRARIES = {
     "scipy.sparse._csr": {"csr_array", "csr_matrix"},
 }
 """What a checkpoint may be made of besides the classes of simnet."""
-_ROOMS = tuple(f"simnet.{room}" for room in ("agent.", "methods.", "learning.", "network.", "privacy.", "streams"))
+_ROOMS = (
+    *(f"simnet.{room}" for room in ("agent.", "methods.", "learning.", "network.", "privacy.", "streams")),
+    "simnet.live.secret_noise",
+)
 """Where these classes are: rooms in which nothing opens a file, a socket or a process."""
 
 

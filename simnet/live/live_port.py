@@ -3,6 +3,7 @@
 The port decides in which order things happen. Its memory makes them last, so that a crash takes nothing back:
 
     a frame comes in     remembered as delivered, then heard; its sender may forget it once it is safe
+                         (or remembered as refused, and not heard, if its values may not be used)
     a round's frames     noted as sent, all of the round remembered and made safe, and only then handed on
     a round ends         its result and the whole state are remembered
 
@@ -196,6 +197,9 @@ class LivePort:
             self.memory.event(self.now, events.MessageDuplicated(self.agent, round, peer, number))
             return
         self.known[peer].add(round)
+        if parts is not None and not self.neighbourhood.admits(round, parts):
+            self.memory.event(self.now, events.MessageRefused(self.agent, round, peer, number))
+            return
         self.memory.heard(self.now, events.MessageDelivered(self.agent, round, peer, number), raw)
         if self.replay is not None:
             self.replay.later.append((peer, raw))

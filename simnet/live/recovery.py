@@ -32,8 +32,7 @@ from simnet.record import events
 from simnet.vectors import Vector
 
 OUTSIDE = (
-    events.MessageDelivered,
-    events.MessageDuplicated,
+    *events.ARRIVALS,
     events.MessageLost,
     events.MessageOverflowed,
     events.FaultBegan,

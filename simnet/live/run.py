@@ -33,8 +33,7 @@ from simnet.sim.engine import evaluation_done
 from simnet.simulate import Progress, Result, first_event, keep, scoreboard
 from simnet.vectors import Vector
 
-_ARRIVALS = (events.MessageDelivered, events.MessageDuplicated)
-_MESSAGES = (events.MessageSent, *_ARRIVALS, events.MessageLost, events.MessageOverflowed)
+_MESSAGES = (events.MessageSent, *events.ARRIVALS, events.MessageLost, events.MessageOverflowed)
 
 
 def run(
@@ -165,8 +164,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
     for now, found in in_order(streams):
         event = found
         if isinstance(event, _MESSAGES):
-            sender = event.peer if isinstance(event, _ARRIVALS) else event.agent
-            number = numbers.setdefault((sender, event.message), len(numbers) + 1)
+            number = numbers.setdefault((events.sender(event), event.message), len(numbers) + 1)
             event = msgspec.structs.replace(event, message=number)
         bus.emit(now, event)
         if isinstance(event, events.DualUpdated):
@@ -196,7 +194,7 @@ def in_order(streams: Sequence[Sequence[Timed]]) -> Iterator[Timed]:
     while heads:
         t, agent = heappop(heads)
         event = streams[agent][places[agent]][1]
-        if isinstance(event, _ARRIVALS) and (event.peer, event.message) not in sent:
+        if isinstance(event, events.ARRIVALS) and (event.peer, event.message) not in sent:
             held.setdefault((event.peer, event.message), []).append((t, agent))
             continue
         now = max(now, t)

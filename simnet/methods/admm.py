@@ -73,13 +73,14 @@ class Decentralised(Method):
             lipschitz=loss.lipschitz,
             smoothness=loss.smoothness,
             weight=self.weight,
+            features=size.features,
         )
 
-    def keep_duals(self, features: int, degree: int, step: Steps | None = None) -> Duals:
+    def keep_duals(self, features: int, place: AgentPlace, step: Steps | None = None) -> Duals:
         """One agent's duals, kept as the scenario says; `step` is the dual step of each round, by default η."""
-        steps = step or constant(self.eta)
+        steps, degree = step or constant(self.eta), place.size.degree
         if self.duals == "healing":
-            return HealingDuals(features, degree, steps, self.heal_every)
+            return HealingDuals(features, degree, steps, self.heal_every, rounds=place.rounds)
         if self.duals == "edge":
             return EdgeDuals(features, degree, self.eta)
         return NodeDuals(features, degree, steps)
@@ -117,7 +118,8 @@ class Decentralised(Method):
         assert isinstance(honest, AdmmPeer), "all peers of a decentralised ADMM are"
         goal = np.zeros_like(honest.theta)
         goal[1] = -drive * degree
-        duals = self.keep_duals(len(goal), honest.degree)
+        place = AgentPlace(0, AgentSize(honest.objective.rows, honest.degree), 0, 0)
+        duals = self.keep_duals(len(goal), place)
         return Driver(honest.objective, degree=honest.degree, eta=self.eta, duals=duals, victim=victim, goal=goal)
 
 
@@ -133,7 +135,7 @@ class Admm(Decentralised):
         return math.inf
 
     def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
-        duals = self.keep_duals(objective.features, place.size.degree)
+        duals = self.keep_duals(objective.features, place)
         return AdmmPeer(objective, degree=place.size.degree, eta=self.eta, tolerance=self.tolerance, duals=duals)
 
 
@@ -147,7 +149,14 @@ class AdmmPeer(Peer):
     """
 
     def __init__(
-        self, objective: LocalObjective, *, degree: int, eta: float, tolerance: float, duals: Duals | None = None
+        self,
+        objective: LocalObjective,
+        *,
+        degree: int,
+        eta: float,
+        tolerance: float,
+        duals: Duals | None = None,
+        domain: float = math.inf,
     ) -> None:
         super().__init__(objective.features)
         self.objective = objective
@@ -155,6 +164,9 @@ class AdmmPeer(Peer):
         self.tolerance = tolerance
         self.degree = degree
         self.duals = duals or NodeDuals(objective.features, degree, constant(eta))
+        self.domain = domain
+        """How long the linear term may be for a solve to be safe: the plan's B."""
+        self.limits = self.duals.limits(domain, eta)
         self._solver = Solver(objective)
         self._start: Vector = self.theta
 
@@ -188,6 +200,13 @@ class AdmmPeer(Peer):
 
     def retell(self, last: Known) -> Parts:
         return self.duals.retell(last)
+
+    def accepts(self, round: int, parts: Parts) -> bool:
+        return super().accepts(round, parts) and self.duals.timely(round, parts)
+
+    def outside(self, linear: Vector) -> bool:
+        """Whether a linear term is so long that rounding could hide the noise. It is public, and so is the answer."""
+        return not linear.dot(linear) <= self.domain * self.domain
 
     def linear(self) -> Vector:
         """The linear term of this round's local problem, 2λ_i − η Σ_j (θ_i + θ_j)."""

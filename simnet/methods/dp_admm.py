@@ -32,13 +32,14 @@ from simnet.learning.dataset import Dataset, Matrix, joined
 from simnet.learning.feature_graph import fused
 from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Promise, Setting, Surroundings
-from simnet.methods.peer import Candidate, Hub, Known, Peer, Proposal, added
+from simnet.methods.peer import LARGEST, OUTSIDE, Candidate, Hub, Known, Peer, Proposal, added, within
 from simnet.parts.fields import NonNegative, Positive, Share
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, Account, Charge
 from simnet.privacy.mechanisms import HUB, Bound
 from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
+from simnet.privacy.rounding import lengthened, longest_point
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
@@ -113,10 +114,12 @@ class DpAdmm(Method):
         if privacy.calibration == "none":
             return bare_schedule(rounds, None)
         # |∇l| <= L for rows of norm at most 1.
-        steepest = LOSSES[self.loss].lipschitz
+        loss = LOSSES[self.loss]
+        steepest = loss.lipschitz
+        reach = longest_point(size.rows, size.features, steepest, loss.smoothness)
 
         def at(sigma: float) -> list[RoundPlan]:
-            return [noisy_gradient(size.rows, steepest, sigma, privacy.bound)] * rounds
+            return [noisy_gradient(size.rows, steepest, sigma, privacy.bound, reach)] * rounds
 
         if self.sigma is not None:
             plans = at(self.sigma)
@@ -242,11 +245,16 @@ class Entrusted(NoiseSchedule):
         return {"rows": "at the trusted hub, which adds the noise and pays for them"}
 
 
-def noisy_gradient(rows: int, gradient_bound: float, sigma: float, bound: Bound = "least") -> RoundPlan:
-    """N(0, σ² I) on the mean gradient of `rows` rows, whose replace-one sensitivity is 2c/n."""
-    numbers = {"rows": float(rows), "gradient_bound": gradient_bound, "sigma": sigma}
+def noisy_gradient(
+    rows: int, gradient_bound: float, sigma: float, bound: Bound = "least", reach: float = math.inf
+) -> RoundPlan:
+    """N(0, σ² I) on the mean gradient of `rows` rows, whose replace-one sensitivity is 2c/n.
+
+    c has room for rounding, as long as the gradient is asked for at a point of norm at most `reach`.
+    """
+    numbers = {"rows": float(rows), "gradient_bound": lengthened(rows, gradient_bound), "sigma": sigma}
     charge = Charge.of("noisy-gradient", numbers, bound=bound)
-    return RoundPlan(scale=sigma, tolerance=0.0, output_sigma=0.0, charge=charge)
+    return RoundPlan(scale=sigma, tolerance=0.0, output_sigma=0.0, charge=charge, domain=reach)
 
 
 def paper_sigma(epsilon: float, delta: float, rounds: int, rows: int, gradient_bound: float = 1.0) -> float:
@@ -274,7 +282,7 @@ class LassoSteps:
     line 1  agent.program: `for t in range(first, rounds + 1):`
     line 2  `image = p.A @ self.start + self._u_start`
     line 2  `self._y = np.sign(image) * np.maximum(np.abs(image) - p.sparsity / p.penalty, 0.0)`
-    line 3  HubPeer: `own = own + gaussian(self.rng, plan.scale, self.objective.features)`
+    line 3  HubPeer: `own = self.schedule.on_grid(plan, self.objective.loss_gradient(self.solver.start) + noise)`
     line 3  `return self.start - p.eta / p.gamma * (gradient + p.penalty * (p.A.T @ (image - self._y)))`
     line 4  `u = self._u_start + self.problem.A @ x - self._y`
     line 5  `return (1.0 + math.sqrt(1.0 + 4.0 * self._theta**2)) / 2.0`
@@ -339,6 +347,10 @@ class HubPeer(Hub):
         self.schedule = schedule
         self.rng = rng
         self._received: Vector = np.zeros(objective.features)
+        if schedule.rounds:
+            # A step is at most η/γ times the gradient; over all rounds that stays below what the hub's own data allow.
+            problem, reach = solver.problem, min(each.domain for each in schedule.rounds)
+            self.limits = (min(LARGEST, reach * problem.gamma / (problem.eta * (len(schedule.rounds) + 1.0))),)
 
     @property
     def waits(self) -> bool:
@@ -350,8 +362,10 @@ class HubPeer(Hub):
 
     def propose(self, t: int) -> Proposal:
         plan = self.schedule.rounds[t - 1]
-        own = self.objective.loss_gradient(self.solver.start)
-        own = own + gaussian(self.rng, plan.scale, self.objective.features)
+        noise = gaussian(self.rng, plan.scale, self.objective.features)
+        if not within((self.solver.start,), (min(plan.domain, LARGEST),)):
+            return OUTSIDE
+        own = self.schedule.on_grid(plan, self.objective.loss_gradient(self.solver.start) + noise)
         return Proposal((self.solver.step(self.share * own + self._received),), 1, 0.0, (plan.charge,))
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
@@ -393,11 +407,16 @@ class LeafPeer(Peer):
         self.schedule = schedule
         self.rng = rng
         self.point: Vector = self.theta
+        reach = min(LARGEST, *(each.domain for each in schedule.rounds))
+        self.limits = (reach, reach)
 
     def propose(self, t: int) -> Proposal:
         plan = self.schedule.rounds[t - 1]
         noise = gaussian(self.rng, plan.scale, self.objective.features)
-        return Proposal((self.objective.loss_gradient(self.point) + noise,), 1, 0.0, (plan.charge,))
+        if not within((self.point,), self.limits):  # put together from messages that told some entries each
+            return OUTSIDE
+        release = self.schedule.on_grid(plan, self.objective.loss_gradient(self.point) + noise)
+        return Proposal((release,), 1, 0.0, (plan.charge,))
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
         self.theta, self.point = known[0].parts[0], known[0].parts[-1]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simnet.errors import SimnetError
-from simnet.methods.peer import Known
+from simnet.methods.peer import LARGEST, Known
 from simnet.vectors import Parts, Vector
 
 Steps = Callable[[int], float]
@@ -62,6 +62,22 @@ class Duals(ABC):
         """Begin again from what a neighbour retold; the model in it."""
         return last.parts[0]
 
+    def limits(self, domain: float, eta: float) -> tuple[float, ...]:
+        """How long each vector of a neighbour's message may be where a linear term may be `domain` long.
+
+        One round's messages alone do not carry the linear term out of its domain. Those of many rounds may, and then
+        the agent does not solve (`AdmmPeer.outside`).
+        """
+        return (min(LARGEST, domain / (4.0 * eta * max(self._degree, 1.0))),)
+
+    def step(self, t: int) -> float:
+        """The dual step of a round, 0 where there is none."""
+        return 0.0
+
+    def timely(self, round: int, parts: Parts) -> bool:
+        """Whether what a message of that `round` says of the time can be."""
+        return True
+
     @abstractmethod
     def linear(self, model: Vector, eta: float) -> Vector:
         """The linear term of the local problem whose quadratic term is ½·2ηV|θ|²; `model` is the last one released."""
@@ -79,6 +95,9 @@ class NodeDuals(Duals):
         self._step = step
         self._known_sum: Vector = np.zeros(features)
 
+    def step(self, t: int) -> float:
+        return self._step(t)
+
     def linear(self, model: Vector, eta: float) -> Vector:
         """2λ_i − η Σ_j (θ_i + θ_j)."""
         models = self._degree * model + self._known_sum
@@ -91,6 +110,8 @@ class NodeDuals(Duals):
         self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)
 
 
+_UNKNOWN = 10**6
+"""Rounds, if nobody says how many."""
 AVERAGED = 3
 """Over about how many messages a neighbour's models are averaged."""
 
@@ -139,15 +160,26 @@ class HealingDuals(NodeDuals):
     mean of theirs, for which λ is 0.
     """
 
-    def __init__(self, features: int, degree: int, step: Steps, every: int = 1) -> None:
+    def __init__(self, features: int, degree: int, step: Steps, every: int = 1, rounds: int = 0) -> None:
         super().__init__(features, degree, step)
         self._every = every
+        self._rounds = float(rounds or _UNKNOWN)
         self._sent = 0
         self._totals = [0.0]
         self._mine = RunningSum(0, np.zeros(features), np.zeros(features))
         self._theirs: dict[int, Neighbour] = {}
         self._clock = 0
         self._sending = 0
+
+    def limits(self, domain: float, eta: float) -> tuple[float, ...]:
+        """A sum enters the linear term as it is; no clock is farther from its round than there are rounds.
+
+        A model without the sum that belongs to it counts W times and may carry the linear term out at once.
+        """
+        return (*super().limits(domain, eta), min(LARGEST, domain / (2.0 * max(self._degree, 1.0))), self._rounds)
+
+    def timely(self, round: int, parts: Parts) -> bool:
+        return len(parts) < 3 or (len(parts[2]) == 1 and round + float(parts[2][0]) >= 0.0)
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         self._sent += 1
@@ -256,6 +288,10 @@ class EdgeDuals(Duals):
         self._eta = eta
         self._z: dict[int, Vector] = {}
         self._heard: dict[int, int] = {}
+
+    def limits(self, domain: float, eta: float) -> tuple[float, ...]:
+        """z_ij is a mean of letters, so it is no longer than they are, and the linear term is a sum over the links."""
+        return (min(LARGEST, domain / max(self._degree, 1.0)),)
 
     def letters(self, model: Vector, neighbours: Iterable[int]) -> Mapping[int, Parts] | None:
         return {peer: (4 * self._eta * model - self._z.get(peer, 0.0),) for peer in neighbours}

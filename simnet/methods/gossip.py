@@ -39,6 +39,7 @@ from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.objective_perturbation import default_tolerance
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.rounding import domain
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
@@ -94,21 +95,24 @@ class Gossip(Method):
             return "algorithm.pair_sigma: live agents share no secrets yet; leave it at 0"
         return None
 
-    def problem_of(self, rows: int) -> LocalProblem:
+    def problem_of(self, size: AgentSize) -> LocalProblem:
         """What privacy needs to know of an agent's one local problem."""
         loss = LOSSES[self.loss]
-        return LocalProblem.of(rows, 0, 0.0, self.regulariser, lipschitz=loss.lipschitz, smoothness=loss.smoothness)
+        numbers = {"lipschitz": loss.lipschitz, "smoothness": loss.smoothness}
+        return LocalProblem.of(size.rows, 0, 0.0, self.regulariser, **numbers, features=size.features)
 
     def plan(self, privacy: Privacy, size: AgentSize, rounds: int) -> NoisePlan | None:
-        problem = self.problem_of(size.rows)
+        problem = self.problem_of(size)
         stop = default_tolerance(problem) if self.tolerance is None else self.tolerance
         if privacy.calibration == "none":
             return bare_schedule(1, stop)
 
+        longest = domain(problem, stop)
+
         def at(sigma: float) -> list[RoundPlan]:
             numbers = problem_parameters(problem) | {"sigma": sigma, "tolerance": stop}
             charge = Charge.of("primal-gaussian", numbers, bound=privacy.bound)
-            return [RoundPlan(scale=sigma, tolerance=stop, output_sigma=0.0, charge=charge)]
+            return [RoundPlan(scale=sigma, tolerance=stop, output_sigma=0.0, charge=charge, domain=longest)]
 
         if self.sigma is not None:
             return NoiseSchedule("gaussian", tuple(at(self.sigma)))
@@ -194,7 +198,7 @@ class _Model:
     @property
     def problem(self) -> Problem:
         zero: Vector = np.zeros(self.objective.features)
-        return Problem(self._solver, zero, 0.0, zero, self.plan.rounds[0].tolerance)
+        return Problem(self._solver, zero, 0.0, zero, self.plan.rounds[0].stop)
 
     def noise(self) -> Vector:
         return gaussian(self.rng, self.plan.rounds[0].scale, self.objective.features) + self.cancelling
@@ -215,7 +219,8 @@ class GossipPeer(Peer):
 
     def _begin(self) -> Work:
         solution: Solution = yield self.model.problem
-        self._start(solution.theta + self.model.noise())
+        # From here on nothing but what lies on the grid is used: neighbours' numbers never meet the data.
+        self._start(self.model.plan.on_grid(self.model.plan.rounds[0], solution.theta + self.model.noise()))
         return Proposal((self._sent(),), solution.gradients, solution.gradient_norm, (self.model.charge,))
 
     def _sent(self) -> Vector:

@@ -31,6 +31,7 @@ from simnet.privacy import claims
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Charge
 from simnet.privacy.mechanisms import problem_parameters
+from simnet.privacy.noise import gridded
 from simnet.privacy.objective_perturbation import PerturbationPlan, bare
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SvtPlan, split
@@ -200,7 +201,7 @@ class IppAdmm(PpAdmm):
             rng=streams.generator("noise", place.agent),
             test_rng=streams.generator("svt", place.agent),
             clip=self.clip,
-            duals=self.keep_duals(objective.features, place.size.degree),
+            duals=self.keep_duals(objective.features, place),
         )
 
 
@@ -225,7 +226,7 @@ class IppAdmmPeer(PpAdmmPeer):
     line 10      privacy.sparse_vector.SparseVector: `self.positives += above`
     line 10      `if self._test.exhausted or self._muted:`
     line 11      `b1, b2 = self.scaled(drawn)`
-    line 12      `return Proposal((candidate.theta + b2,)`
+    line 12      `release = gridded(candidate.theta + b2, self.plan.sigma2)`
     line 13      agent.program: `port.broadcast(t, payload)`
     lines 14-16  admm.AdmmPeer: `if sent is not None:`
     lines 17-21  agent.program: `known = neighbourhood.read()`
@@ -261,6 +262,9 @@ class IppAdmmPeer(PpAdmmPeer):
             return Proposal(None, 0, 0.0, skipped="exhausted")
         drawn = self.draw()
         linear = self.linear()
+        if self.outside(linear):
+            # Pay for the test all the same: it is paid for once, whatever the first round brings.
+            return Proposal(None, 0, 0.0, self._unpaid, skipped="domain")
         shared = linear + self.scaled(drawn)[0] if self._shared_noise else linear
         candidate = yield from self.minimiser(shared)
         gradients = candidate.gradients
@@ -274,7 +278,13 @@ class IppAdmmPeer(PpAdmmPeer):
             candidate = yield from self.minimiser(linear + b1)
             gradients += candidate.gradients
         charges += (self.plan.release,)
-        return Proposal((candidate.theta + b2,), gradients, candidate.gradient_norm, charges, test)
+        release = gridded(candidate.theta + b2, self.plan.sigma2)
+        return Proposal((release,), gradients, candidate.gradient_norm, charges, test)
+
+    def outside(self, linear: Vector) -> bool:
+        """The query looks at the last model as well, which must be no longer than a candidate may be."""
+        curvature = self.objective.regulariser + 2 * self.eta * self.degree
+        return super().outside(linear) or super().outside(curvature * self.theta)
 
     def question(self, released: Vector | None) -> float | None:
         """A test that shares its noise with the release looked at the model that was then released, or at one that

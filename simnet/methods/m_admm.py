@@ -32,7 +32,7 @@ from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Steps
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting, Surroundings
-from simnet.methods.peer import Candidate, Peer, Proposal, Work, in_objective
+from simnet.methods.peer import OUTSIDE, Candidate, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import Positive
 from simnet.privacy.budget import NoisePlan, Privacy
@@ -48,16 +48,20 @@ class MAdmmPeer(ScheduledPeer):
     """Algorithm 1 of M-ADMM for one agent; DVP if the penalties are all equal to the dual step.
 
     equation (24)  `noise, output = self.schedule.draw(plan, self.rng, self.objective.features)`
-    equation (24)  `solution = yield from self.minimiser(self.linear() + 2 * self.eta * self.degree * noise)`
+    equation (24)  `solution = yield from self.minimiser(linear + 2 * self.eta * self.degree * noise)`
     equation (11)  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
     """
 
     def propose(self, t: int) -> Proposal | Work:
         plan = self.schedule.rounds[t - 1]
         noise, output = self.schedule.draw(plan, self.rng, self.objective.features)
-        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
-        solution = yield from self.minimiser(self.linear() + 2 * self.eta * self.degree * noise)
-        return Proposal((solution.theta + output,), solution.gradients, solution.gradient_norm, (plan.charge,))
+        self.begin(t, plan)
+        linear = self.linear()
+        if self.outside(linear):
+            return OUTSIDE
+        solution = yield from self.minimiser(linear + 2 * self.eta * self.degree * noise)
+        release = self.schedule.on_grid(plan, solution.theta + output)
+        return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))
 
     def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
         eta = self.penalties[t - 1]
@@ -71,9 +75,13 @@ class PvpPeer(ScheduledPeer):
     def propose(self, t: int) -> Proposal | Work:
         plan = self.schedule.rounds[t - 1]
         noise, _ = self.schedule.draw(plan, self.rng, self.objective.features)
-        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
-        solution = yield from self.minimiser(self.linear())
-        return Proposal((solution.theta + noise,), solution.gradients, solution.gradient_norm, (plan.charge,))
+        self.begin(t, plan)
+        linear = self.linear()
+        if self.outside(linear):
+            return OUTSIDE
+        solution = yield from self.minimiser(linear)
+        release = self.schedule.on_grid(plan, solution.theta + noise)
+        return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))
 
 
 class _Perturbed(Scheduled):
@@ -115,7 +123,7 @@ class _Perturbed(Scheduled):
         )
 
     def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
-        duals = self.keep_duals(objective.features, place.size.degree, self.dual_steps(place.agent))
+        duals = self.keep_duals(objective.features, place, self.dual_steps(place.agent))
         return self.peer_class(objective, place, plan, streams, duals, self.penalties(place.agent, place.rounds))
 
 
@@ -154,6 +162,7 @@ class Pvp(_Perturbed):
     """PVP: primal variable perturbation, noise on the minimiser before it is sent."""
 
     colour: ClassVar[str] = "#E69F00"
+    perturbs_objective: ClassVar[bool] = False
     unavoidable: ClassVar[str] = "nothing"
     peer_class: ClassVar[type[ScheduledPeer]] = PvpPeer
 

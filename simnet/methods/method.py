@@ -24,10 +24,11 @@ from simnet.vectors import Square
 
 @dataclass(frozen=True)
 class AgentSize:
-    """What is public about an agent: how many rows it holds, and how many neighbours it has."""
+    """What is public about an agent: how many rows it holds, how many neighbours it has, and how long a row is."""
 
     rows: int
     degree: int
+    features: int = 1
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from simnet.learning.objective import LOSSES, LocalObjective, unbiased
 from simnet.methods.admm import Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Promise, Setting, Surroundings
-from simnet.methods.peer import Peer, Proposal, Work
+from simnet.methods.peer import OUTSIDE, Peer, Proposal, Work
 from simnet.methods.scheduled import ScheduledPeer
 from simnet.parts.fields import NonNegative, Number, Positive
 from simnet.privacy.budget import NoisePlan, Privacy
@@ -35,6 +35,7 @@ from simnet.privacy.noise import flip_labels, flip_probability, gaussian, in_bal
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.objective_perturbation import default_tolerance
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.rounding import domain
 from simnet.streams import Streams
 from simnet.vectors import Vector
 
@@ -123,13 +124,15 @@ class Pdml(Decentralised):
             plans = calibrated(at, privacy.epsilon, privacy.delta, part="nothing")
         else:
             plans = at(PAPER_SCALE if self.primal_scale is None else self.primal_scale)
-        return NoiseSchedule("gaussian", tuple(plans), (label_charge(label_epsilon),))
+        bound = domain(problem, plans[0].tolerance, self.objective_bound)
+        guarded = tuple(replace(each, domain=bound) for each in plans)
+        return NoiseSchedule("gaussian", guarded, (label_charge(label_epsilon),))
 
     def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, NoiseSchedule)
         bound = 0.0 if plan.silent else self.objective_bound
         tilt = in_ball(streams.generator("objective", place.agent), bound, objective.features) / place.agents
-        duals = self.keep_duals(objective.features, place.size.degree)
+        duals = self.keep_duals(objective.features, place)
         return PdmlPeer(objective, place, plan, streams, duals, [self.eta] * place.rounds, tilt)
 
     def theory(self, setting: Setting) -> list[Finding]:
@@ -240,9 +243,9 @@ def decaying_rounds(
 class PdmlPeer(ScheduledPeer):
     """A server in phase 2; `tilt` is (1/n) η_i, drawn once. An auditor knows nothing of it and takes it to be 0.
 
-    equation (14)  `solution = yield from self.minimiser(self.linear() + self.tilt)`
-    equation (15)  `solution = yield from self.minimiser(self.linear() + self.tilt)`
-    equation (16)  `release = solution.theta + gaussian(self.rng, plan.scale, self.objective.features)`
+    equation (14)  `solution = yield from self.minimiser(linear + self.tilt)`
+    equation (15)  `solution = yield from self.minimiser(linear + self.tilt)`
+    equation (16)  `release = self.schedule.on_grid(plan, solution.theta + noise)`
     equation (17)  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
     """
 
@@ -261,6 +264,10 @@ class PdmlPeer(ScheduledPeer):
 
     def propose(self, t: int) -> Proposal | Work:
         plan = self.schedule.rounds[t - 1]
-        solution = yield from self.minimiser(self.linear() + self.tilt)
-        release = solution.theta + gaussian(self.rng, plan.scale, self.objective.features)
+        noise = gaussian(self.rng, plan.scale, self.objective.features)
+        linear = self.linear()
+        if self.outside(linear):
+            return OUTSIDE
+        solution = yield from self.minimiser(linear + self.tilt)
+        release = self.schedule.on_grid(plan, solution.theta + noise)
         return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))

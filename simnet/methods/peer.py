@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, overloa
 
 import msgspec
 import numpy as np
+from scipy.linalg.blas import dnrm2
 
 from simnet.learning.objective import Measurement, Subproblem
 from simnet.learning.solver import Problem
@@ -67,7 +68,25 @@ class Proposal(msgspec.Struct, frozen=True):
     residual: float
     charges: tuple[Charge, ...] = ()
     test: Test | None = None
-    skipped: Literal["test", "exhausted", "listening"] | None = None
+    skipped: Literal["test", "exhausted", "listening", "domain"] | None = None
+
+
+OUTSIDE = Proposal(None, 0, 0.0, skipped="domain")
+"""Neighbours' values have made a local problem that cannot be solved safely: nothing is computed from the data."""
+LARGEST = 1e150
+"""How long a vector in a message may be where no plan says less: sums and squares of such are still numbers."""
+
+
+def within(parts: Parts, limits: Sequence[float]) -> bool:
+    """Whether the vectors of a message are no more than expected, finite, and no longer than these limits."""
+    if len(parts) == 1 and type(parts) is tuple:
+        return bool(dnrm2(parts[0]) <= limits[0])
+    if len(parts) > len(limits):
+        return False
+    if type(parts) is not tuple:  # a message that leaves entries unsaid, as NaN
+        parts = tuple(np.where(np.isnan(part), 0.0, part) for part in parts)
+    # BLAS's norm does not overflow before the norm itself does, and a comparison with NaN is false.
+    return all(dnrm2(part) <= limit for part, limit in zip(parts, limits, strict=False))
 
 
 Found = TypeVar("Found")
@@ -163,6 +182,8 @@ class Peer(ABC):
     def __init__(self, features: int) -> None:
         self.theta: Vector = np.zeros(features)
         """The model that counts: the last one released."""
+        self.limits: tuple[float, ...] = (LARGEST, LARGEST, LARGEST)
+        """How long each vector of a neighbour's message may be, known before anything runs."""
 
     @property
     def dual(self) -> Vector:
@@ -172,6 +193,10 @@ class Peer(ABC):
     def initial(self) -> Parts:
         """What the neighbours take for this agent's value before its first release."""
         return (np.zeros_like(self.theta),)
+
+    def accepts(self, round: int, parts: Parts) -> bool:
+        """Whether a neighbour's message about its `round` may be used; others are refused, as if they were lost."""
+        return within(parts, self.limits)
 
     @abstractmethod
     def propose(self, t: int) -> Proposal | Work:

@@ -27,14 +27,22 @@ from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting
-from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, in_objective
+from simnet.methods.peer import OUTSIDE, Candidate, Known, Peer, Proposal, Work, in_objective
 from simnet.parts.fields import Positive, Share
 from simnet.privacy import claims
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.claims import DELTA1
 from simnet.privacy.ledger import Charge, claimed
 from simnet.privacy.mechanisms import Bound, problem_parameters
-from simnet.privacy.objective_perturbation import PerturbationPlan, Target, bare, default_tolerance, fixed
+from simnet.privacy.noise import gridded
+from simnet.privacy.objective_perturbation import (
+    PerturbationPlan,
+    Target,
+    bare,
+    default_tolerance,
+    domain_of,
+    fixed,
+)
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SvtPlan
 from simnet.streams import Streams
@@ -168,7 +176,7 @@ class PpAdmm(Decentralised):
             eta=self.eta,
             plan=plan,
             rng=streams.generator("noise", place.agent),
-            duals=self.keep_duals(objective.features, place.size.degree),
+            duals=self.keep_duals(objective.features, place),
         )
 
     def theory(self, setting: Setting) -> list[Finding]:
@@ -278,6 +286,7 @@ def plan_by_paper(
         release=Charge.of(mechanism, numbers, bound=bound),
         epsilon=claimed(charges, budget.delta) or math.inf,
         test=test,
+        domain=domain_of(problem, numbers["sigma"], tolerance),
     )
 
 
@@ -290,8 +299,8 @@ class PpAdmmPeer(AdmmPeer):
     line 3       PaperBudget: `return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)`
     lines 4-5    agent.program: `for t in range(first, rounds + 1):`
     lines 6, 9   `b1, b2 = self.scaled(self.draw())`
-    lines 7-8    `solution = yield from self.minimiser(self.linear() + b1)`
-    line 10      `return Proposal((solution.theta + b2,)`
+    lines 7-8    `solution = yield from self.minimiser(linear + b1)`
+    line 10      `release = gridded(solution.theta + b2, self.plan.sigma2)`
     lines 11-14  agent.program: `port.broadcast(t, payload)`
     lines 15-18  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
     """
@@ -306,7 +315,7 @@ class PpAdmmPeer(AdmmPeer):
         rng: np.random.Generator,
         duals: Duals | None = None,
     ) -> None:
-        super().__init__(objective, degree=degree, eta=eta, tolerance=plan.tolerance, duals=duals)
+        super().__init__(objective, degree=degree, eta=eta, tolerance=plan.stop, duals=duals, domain=plan.domain)
         self.plan = plan
         self.rng = rng
 
@@ -321,8 +330,12 @@ class PpAdmmPeer(AdmmPeer):
 
     def propose(self, t: int) -> Proposal | Work:
         b1, b2 = self.scaled(self.draw())
-        solution = yield from self.minimiser(self.linear() + b1)
-        return Proposal((solution.theta + b2,), solution.gradients, solution.gradient_norm, (self.plan.release,))
+        linear = self.linear()
+        if self.outside(linear):
+            return OUTSIDE
+        solution = yield from self.minimiser(linear + b1)
+        release = gridded(solution.theta + b2, self.plan.sigma2)
+        return Proposal((release,), solution.gradients, solution.gradient_norm, (self.plan.release,))
 
     @property
     def noise_source(self) -> np.random.Generator | None:

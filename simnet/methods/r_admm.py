@@ -25,7 +25,7 @@ from pydantic import Field
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Duals, Steps
 from simnet.methods.method import AgentPlace, Finding, Setting
-from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, in_objective
+from simnet.methods.peer import OUTSIDE, Candidate, Known, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import NoisePlan
@@ -67,7 +67,7 @@ class RAdmm(Scheduled):
         return lambda t: self.eta * self.penalty_growth ** (t - 1) if t % 2 else 0.0
 
     def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
-        duals = self.keep_duals(objective.features, place.size.degree, self.dual_steps(place.agent))
+        duals = self.keep_duals(objective.features, place, self.dual_steps(place.agent))
         penalties = self.penalties(place.agent, place.rounds)
         gammas = [self.gamma * self.penalty_growth**t for t in range(place.rounds)]
         return RAdmmPeer(objective, place, plan, streams, duals, penalties, gammas)
@@ -129,10 +129,13 @@ class RAdmmPeer(ScheduledPeer):
     def _solve(self, t: int) -> Work:
         plan = self.schedule.rounds[(t - 1) // 2]
         noise, output = self.schedule.draw(plan, self.rng, self.objective.features)
-        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
+        self.begin(t, plan)
         self._linear = self.linear()
+        if self.outside(self._linear):
+            return OUTSIDE
         solution = yield from self.minimiser(self._linear + noise)
-        return Proposal((solution.theta + output,), solution.gradients, solution.gradient_norm, (plan.charge,))
+        release = self.schedule.on_grid(plan, solution.theta + output)
+        return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))
 
     def _step(self, t: int, gradient: Vector, gradients: int = 0) -> Proposal:
         self.eta = self.penalties[t - 1]

@@ -23,7 +23,7 @@ from simnet.parts.fields import Positive, Share
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Basis
 from simnet.privacy.mechanisms import Bound
-from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, bare_schedule, calibrated
+from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, bare_schedule, calibrated, guarded
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE
 from simnet.streams import Streams
 from simnet.vectors import Vector
@@ -39,6 +39,8 @@ class Scheduled(Decentralised):
     noise_amounts: ClassVar[tuple[str, ...]] = ("noise_rate", "sigma")
     data_every: ClassVar[int] = 1
     """How many rounds lie between two that touch the data."""
+    perturbs_objective: ClassVar[bool] = True
+    """Whether the noise stands in the objective; otherwise it is added to the minimiser."""
     unavoidable: ClassVar[str] = "the curvature part, log(1+κ) per round with gamma-type noise,"
     """What no noise can reduce."""
 
@@ -107,11 +109,13 @@ class Scheduled(Decentralised):
             return self.perturbed_rounds(rounds, scale, privacy.bound)
 
         named = self.sigma if self.noise_rate is None else 1.0 / self.noise_rate
-        if named is not None:
-            return NoiseSchedule(self.noise, tuple(at(named)))
         basis: Basis = "claimed" if privacy.calibration == "paper" else "proven"
-        plans = calibrated(at, privacy.epsilon, privacy.delta, basis=basis, part=self.unavoidable)
-        return NoiseSchedule(self.noise, tuple(plans))
+        plans = (
+            calibrated(at, privacy.epsilon, privacy.delta, basis=basis, part=self.unavoidable)
+            if named is None
+            else at(named)
+        )
+        return NoiseSchedule(self.noise, guarded(plans, rounds, self.noise if self.perturbs_objective else None))
 
     @property
     def share_of_output(self) -> float:
@@ -184,11 +188,24 @@ class ScheduledPeer(AdmmPeer):
         penalties: Sequence[float],
     ) -> None:
         assert isinstance(plan, NoiseSchedule)
-        stop = plan.rounds[0].tolerance
-        super().__init__(objective, degree=place.size.degree, eta=penalties[0], tolerance=stop, duals=duals)
+        first = plan.rounds[0]
+        super().__init__(
+            objective,
+            degree=place.size.degree,
+            eta=penalties[0],
+            tolerance=first.stop,
+            duals=duals,
+            domain=first.domain,
+        )
+        steepest = max(*penalties, *(duals.step(t) for t in range(1, place.rounds + 1)))
+        self.limits = duals.limits(min(each.domain for each in plan.rounds), steepest)
         self.penalties = penalties
         self.schedule = plan
         self.rng = streams.generator("noise", place.agent)
+
+    def begin(self, t: int, plan: RoundPlan) -> None:
+        """Take the penalty, the tolerance and the domain of round t."""
+        self.eta, self.tolerance, self.domain = self.penalties[t - 1], plan.stop, plan.domain
 
     @property
     def noise_source(self) -> np.random.Generator | None:
@@ -205,5 +222,5 @@ class ScheduledPeer(AdmmPeer):
         Here it is what was added to the minimiser, which each hypothesis computes for itself.
         """
         plan = self.schedule.rounds[t - 1]
-        self.eta, self.tolerance = self.penalties[t - 1], plan.tolerance
+        self.begin(t, plan)
         return added(released - self.minimise().theta, self.schedule.noise, plan.scale)

@@ -1,7 +1,8 @@
 """The random vectors, numbers and labels that hide a row.
 
-Every draw takes the generator of its own stream; nothing here keeps state. Noise is drawn in float64: the guarantees
-are those of the real-valued distributions, and the discreteness of floating point is not accounted for.
+Every draw takes the generator of its own stream; nothing here keeps state. Noise is drawn in float64, and the
+guarantees are those of real-valued distributions. What lies between them is accounted for: noise in an objective by the
+certificate (`simnet.privacy.rounding`), noise on what is released by a grid that hides the low bits (`gridded`).
 """
 
 from __future__ import annotations
@@ -12,10 +13,58 @@ import numpy as np
 
 from simnet.vectors import Vector
 
+TAU = 2.0**-47
+"""How far a standard normal number in float64 is from a real-valued draw; `simnet.live.secret_noise` has the proof."""
+
 
 def gaussian(rng: np.random.Generator, scale: float, dimension: int) -> Vector:
     """A vector from N(0, scale² I)."""
     return scale * rng.standard_normal(dimension)
+
+
+def gaussian_length(scale: float, dimension: int) -> float:
+    """What |n| exceeds with probability at most e^−40 (concentration of a 1-Lipschitz function, 9²/2 > 40)."""
+    return scale * (math.sqrt(dimension) + 9.0)
+
+
+def gamma_length(rate: float, dimension: int) -> float:
+    """The same for `gamma_type`: P(|n|·rate > d + √(2dx) + x) <= e^−x, x = 40.5 (Boucheron and others, 2.4)."""
+    return (dimension + 9.0 * math.sqrt(dimension) + 40.5) / rate
+
+
+def grid(scale: float) -> float:
+    """The public grid of noise N(0, scale²): the largest power of 2 that is at most scale/64; 0 without noise."""
+    return math.ldexp(1.0, math.frexp(scale)[1] - 7) if scale > 0.0 else 0.0
+
+
+def gridded(value: Vector, scale: float) -> Vector:
+    """The nearest point of the grid of the noise that is on a value.
+
+    A sum in float64 is a function of the sum of its terms, so this is a monotone step function of value + noise, the
+    same on all data sets. Noise within τ of a real-valued draw gives another point than that with probability at most
+    2τ(1/G + 0.4/scale) per coordinate. Nothing below the grid is left, nor the sign of a zero.
+    """
+    step = grid(scale)
+    if not step:
+        return value
+    found: Vector = np.rint(value / step)
+    found *= step
+    found += 0.0
+    return found
+
+
+def grid_delta(releases: int, features: int, epsilon: float) -> float:
+    """What so many gridded releases add to δ: (1 + e^ε) times the probability that float64 noise shows.
+
+    1.2 τ has room for the product with the scale; 1/G is below 128/scale.
+    """
+    shows = 2.0 * 1.2 * TAU * (128.0 + 0.4)
+    return (1.0 + math.exp(min(epsilon, 700.0))) * releases * features * shows
+
+
+def gamma_spread(rate: float, dimension: int) -> float:
+    """The standard deviation of each coordinate of `gamma_type`."""
+    return math.sqrt(dimension + 1.0) / rate
 
 
 def laplace(rng: np.random.Generator, scale: float) -> float:

@@ -23,9 +23,10 @@ from simnet.errors import BudgetError
 from simnet.privacy.budget import BARE_TOLERANCE, Facts, NoisePlan, span
 from simnet.privacy.ledger import BARE, Basis, Charge, account, claimed, trade_off_of
 from simnet.privacy.mechanisms import Bound, problem_parameters
-from simnet.privacy.noise import gamma_type, gaussian
+from simnet.privacy.noise import gamma_length, gamma_spread, gamma_type, gaussian, gaussian_length, gridded
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE, default_tolerance
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.rounding import certified, domain
 from simnet.privacy.trade_offs import TradeOff, gaussian_mean
 from simnet.vectors import Vector
 
@@ -41,13 +42,20 @@ class RoundPlan:
     """The noise and the charge of one round.
 
     `scale` is the rate α of gamma-type noise or the σ of Gaussian noise; `output_sigma` the noise on the approximate
-    minimiser (0 where the method's own noise covers it).
+    minimiser (0 where the method's own noise covers it). `domain` is how long the linear term of the round's problem
+    may be for its certificate to hold (`simnet.privacy.rounding`).
     """
 
     scale: float
     tolerance: float
     output_sigma: float
     charge: Charge
+    domain: float = math.inf
+
+    @property
+    def stop(self) -> float:
+        """Where the round's solve ends, so that its certificate is `tolerance`."""
+        return certified(self.tolerance, self.domain)
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,12 @@ class NoiseSchedule(NoisePlan):
         noise = (gamma_type if self.noise == "gamma" else gaussian)(rng, plan.scale, features)
         return noise, gaussian(rng, plan.output_sigma, features)
 
+    def on_grid(self, plan: RoundPlan, release: Vector) -> Vector:
+        """What a round releases, on the grid of the noise that was added last: to the output, or the method's own."""
+        if plan.output_sigma or self.noise == "gaussian":
+            return gridded(release, plan.output_sigma or plan.scale)
+        return gridded(release, gamma_spread(plan.scale, len(release)) if plan.scale else 0.0)
+
     def amounts(self) -> Facts:
         scale = "rate α, first round to last" if self.noise == "gamma" else "σ, first round to last"
         return {
@@ -80,6 +94,7 @@ class NoiseSchedule(NoisePlan):
             scale: f"{self.rounds[0].scale:.6g} to {self.rounds[-1].scale:.6g}",
             "σ on the output": span([found.output_sigma for found in self.rounds]),
             "β, gradient norm": span([found.tolerance for found in self.rounds]),
+            "B, domain": span([found.domain for found in self.rounds]),
         }
 
     def halved(self) -> Self:
@@ -232,3 +247,17 @@ def primal_rounds(
         charge = Charge.of(f"primal-{noise}", numbers, bound=bound)
         plans.append(RoundPlan(scale=shown, tolerance=beta, output_sigma=0.0, charge=charge))
     return plans
+
+
+def guarded(plans: Sequence[RoundPlan], rounds: Sequence[DataRound], noise: Noise | None) -> tuple[RoundPlan, ...]:
+    """The rounds with their domains; `noise` is the kind that stands in the objective, if some does."""
+
+    def length(plan: RoundPlan, r: DataRound) -> float:
+        if noise is None:
+            return 0.0
+        return r.noise_weight * (gamma_length if noise == "gamma" else gaussian_length)(plan.scale, r.problem.features)
+
+    return tuple(
+        replace(plan, domain=domain(r.problem, plan.tolerance, length(plan, r)))
+        for plan, r in zip(plans, rounds, strict=True)
+    )

@@ -24,7 +24,9 @@ from simnet.privacy.budget import BARE_TOLERANCE, Facts, NoisePlan
 from simnet.privacy.curves import ORDERS, Curve
 from simnet.privacy.ledger import BARE, Charge, account, curve_of, trade_off_of
 from simnet.privacy.mechanisms import Bound, problem_parameters
+from simnet.privacy.noise import gaussian_length
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.rounding import UNIT, certified, domain
 from simnet.privacy.sparse_vector import SvtPlan
 from simnet.privacy.steps import ObjectiveStep
 from simnet.privacy.trade_offs import TradeOff, largest_ratio
@@ -37,7 +39,8 @@ class PerturbationPlan(NoisePlan):
     """Noise N(0, σ1² I) in the objective, a minimiser certified to `tolerance`, noise N(0, σ2² I) on it.
 
     `opening` is charged before the first round, `release` before each release; `epsilon` is what `releases` of them
-    amount to, in the accounting that the plan was made for.
+    amount to, in the accounting that the plan was made for. `domain` is how long the linear term of a local problem may
+    be for the certificate to hold (`simnet.privacy.rounding`).
     """
 
     sigma1: float
@@ -48,10 +51,16 @@ class PerturbationPlan(NoisePlan):
     release: Charge
     epsilon: float
     test: SvtPlan | None = None
+    domain: float = math.inf
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         return (*self.opening, *[self.release] * self.releases)
+
+    @property
+    def stop(self) -> float:
+        """Where a solve ends, so that its certificate is `tolerance`."""
+        return certified(self.tolerance, self.domain)
 
     def amounts(self) -> Facts:
         facts: Facts = {
@@ -59,6 +68,7 @@ class PerturbationPlan(NoisePlan):
             "σ1 in the objective": self.sigma1,
             "σ2 on the output": self.sigma2,
             "β, gradient norm": self.tolerance,
+            "B, domain": self.domain,
         }
         if self.test is not None:
             facts["test: ε1, ε2"] = f"{self.test.epsilon1:.4g}, {self.test.epsilon2:.4g}"
@@ -72,8 +82,15 @@ class PerturbationPlan(NoisePlan):
 
 
 def default_tolerance(problem: LocalProblem) -> float:
-    """β = 1e-3·CL/m, but not below what float64 certifies cheaply."""
-    return max(1e-3 * problem.weight * problem.lipschitz / problem.rows, 1e-10)
+    """β = 1e-3·CL/m, but not below a thousand times what rounding does to a sum over so many rows."""
+    size = problem.weight * problem.lipschitz
+    return max(1e-3 * size / problem.rows, 1e3 * UNIT * problem.rows * size)
+
+
+def domain_of(problem: LocalProblem, sigma1: float, tolerance: float, test_charge: Charge | None = None) -> float:
+    """How long a linear term may be beside noise N(0, σ1² I), and for the query of a test if there is one."""
+    clip = None if test_charge is None else dict(test_charge.parameters)["clip"]
+    return domain(problem, tolerance, gaussian_length(sigma1, problem.features), clip)
 
 
 def bare(releases: int, tolerance: float | None, test: SvtPlan | None = None) -> PerturbationPlan:
@@ -125,6 +142,7 @@ def fixed(
         release=Charge.of(name, numbers, bound=bound),
         epsilon=math.inf if spent is None else spent,
         test=test,
+        domain=domain_of(problem, sigma1, tolerance, test_charge),
     )
 
 

@@ -13,6 +13,7 @@ class LocalProblem:
 
     `rows` is m (public), `curvature` μ the strong convexity of the whole problem, λ̂/N + 2ηV; `lipschitz` L bounds |l'|,
     `smoothness` c1 bounds l'' (l twice continuously differentiable and convex), `weight` is C, `regulariser` λ̂/N.
+    `features` is the length of θ, which rounding errors depend on.
     Neighbouring data sets differ by replacing one row.
     """
 
@@ -22,6 +23,7 @@ class LocalProblem:
     smoothness: float = 0.25
     weight: float = 1.0
     regulariser: float = 0.0
+    features: int = 1
 
     def __post_init__(self) -> None:
         if self.rows < 1:
@@ -43,10 +45,11 @@ class LocalProblem:
         lipschitz: float = 1.0,
         smoothness: float = 0.25,
         weight: float = 1.0,
+        features: int = 1,
     ) -> LocalProblem:
         """The problem of an agent with V neighbours and penalty η: μ = λ̂/N + 2ηV."""
         curvature = regulariser + 2.0 * eta * neighbours
-        return cls(rows, curvature, lipschitz, smoothness, weight, regulariser)
+        return cls(rows, curvature, lipschitz, smoothness, weight, regulariser, features)
 
     @property
     def gradient_shift(self) -> float:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
 from simnet.network.frame import Frame
-from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
+from simnet.record.events import EVENTS, FATES, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
 from simnet.record.used_values import UsedValues
 
 Carries = Literal["value", "notice", "ack", "request", "reply"]
@@ -27,6 +27,7 @@ Subscriber = Callable[[int, float, Event], None]
 
 COUNTS = (
     *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
+    "refused",
     *("retransmissions", "payload_bytes", "wire_bytes", "offered_bytes", "duplicates", "corrupted", "transmissions"),
 )
 """What summary.json and the tables tell of communication, in their order, but for `in_flight`."""
@@ -213,6 +214,5 @@ class Counters:
     def communication(self) -> dict[str, int]:
         """All counts of messages, with what is still on its way."""
         counts = {name: sum(self._of[name]) for name in COUNTS}
-        met = counts["delivered"] + counts["lost"] + counts["overflowed"] + counts["unreachable"]
-        counts["in_flight"] = counts["messages"] - met
-        return {name: counts[name] for name in (*COUNTS[:8], "in_flight", *COUNTS[8:])}
+        counts["in_flight"] = counts["messages"] - sum(counts[fate] for fate in FATES.values())
+        return {name: counts[name] for name in (*COUNTS[:9], "in_flight", *COUNTS[9:])}

@@ -27,6 +27,7 @@ _FATES: dict[type[events.Event], str] = {
     events.MessageLost: "lost",
     events.MessageOverflowed: "dropped",
     events.MessageUnreachable: "could not deliver",
+    events.MessageRefused: "refused",
 }
 """What a network did to a message, as a verb."""
 

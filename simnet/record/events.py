@@ -147,9 +147,9 @@ class BroadcastSkipped(AtAgent, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "agent {agent} skipped round {round} ({reason})"
 
-    reason: Literal["test", "exhausted", "budget", "listening", "crash"]
-    """the test failed, all releases are used up, the ledger refused, the agent has nothing to say in this method, or a
-    crash took what it would have said"""
+    reason: Literal["test", "exhausted", "budget", "listening", "crash", "domain"]
+    """the test failed, all releases are used up, the ledger refused, the agent has nothing to say in this method, a
+    crash took what it would have said, or neighbours' values have made its problem one that cannot be solved safely"""
 
 
 class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
@@ -235,6 +235,13 @@ class MessageUnreachable(OfMessage, frozen=True, forbid_unknown_fields=True):
 
     unsent_bytes: int = 0
     """what `message.sent` counts in `wire_bytes` and never left: frames after one that a shared channel gave up"""
+
+
+class MessageRefused(OfMessage, frozen=True, forbid_unknown_fields=True):
+    """The frame arrived and its values are not finite or larger than the public bounds: `agent`, to whom `peer` sent
+    it, does not use them. To its computations the message is lost."""
+
+    told: ClassVar[str] = "agent {agent} refused message {message} from agent {peer}"
 
 
 class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
@@ -426,7 +433,7 @@ COMMON = ("agent", "round", "peer", "message")
 
 FATES: dict[type[Event], str] = {
     event: event.kind.removeprefix("message.")
-    for event in (MessageDelivered, MessageLost, MessageOverflowed, MessageUnreachable)
+    for event in (MessageDelivered, MessageLost, MessageOverflowed, MessageUnreachable, MessageRefused)
 }
 """Every way in which a message ends; one that is still on its way at the end of a run has no event."""
 
@@ -436,7 +443,10 @@ def offered(event: MessageSent | MessageRetransmitted | ReportsGathered) -> int:
     return event.wire_bytes if event.offered_bytes is None else event.offered_bytes
 
 
+ARRIVALS = (MessageDelivered, MessageRefused, MessageDuplicated)
+"""What happens to a message at its receiver: `agent` is that, `peer` sent it."""
+
+
 def sender(event: Any) -> int:
     """Who did what an event tells; of a message its sender, though arrivals happen at the receiver."""
-    at_receiver = type(event) is MessageDelivered or type(event) is MessageDuplicated
-    return int(event.peer if at_receiver else event.agent)
+    return int(event.peer if type(event) in ARRIVALS else event.agent)

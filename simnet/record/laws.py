@@ -1,6 +1,7 @@
 """The laws that every run obeys, checked on its events.
 
-- A message meets exactly one fate: messages = delivered + lost + overflowed + unreachable + in flight.
+- A message meets exactly one fate: messages = delivered + lost + overflowed + unreachable + refused +
+  in flight.
 - No more leaves a host than was handed to it, and only a message that overflows leaves in part or not at all.
 - A reliable transport hands messages over in the order in which they were sent.
 - A finished round ends in a broadcast or a skip: broadcasts + skips = rounds run.
@@ -314,7 +315,8 @@ def _used(run: _Run, event: events.ValueUsed) -> None:
 def _met_fate(run: _Run, event: events.OfMessage) -> None:
     """Take the message out of the air; if it arrived with a value, that may be the newest of its sender."""
     message, fate, arrived = event.message, events.FATES[type(event)], isinstance(event, events.MessageDelivered)
-    sender, receiver = (event.peer, event.agent) if arrived else (event.agent, event.peer)
+    sender = events.sender(event)
+    receiver = event.agent if sender == event.peer else event.peer
     found = run.flying.pop(message, None)
     if found is None:
         why = "has met its fate already" if message <= run.last_message else "was never sent"

@@ -17,6 +17,7 @@ from simnet.parts.fields import NonNegative
 from simnet.parts.part import Section
 from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
 from simnet.privacy.mechanisms import HUB
+from simnet.privacy.noise import grid_delta
 from simnet.record import events
 from simnet.record.bus import COUNTS, Counters
 from simnet.record.observed import Observed
@@ -337,6 +338,11 @@ class Metrics:
             self._air.summary(self._now) | ({"joules": joules} if joules else {}) | ({"cost": totals} if totals else {})
         )
 
+    def _grid_delta(self, epsilon: float | None) -> float | None:
+        """What rounding adds to δ, at most, where there is a promise to add it to."""
+        assert self.start is not None
+        return None if epsilon is None else grid_delta(self.start.scenario["rounds"], self.start.features, epsilon)
+
     def _observers(self, scenario: dict[str, Any], proven: float | None) -> Row:
         """ε against each observer that the scenario names."""
         wanted = scenario["privacy"].get("observers")
@@ -371,6 +377,7 @@ class Metrics:
                 "claimed_epsilon": privacy.claimed_epsilon,
                 "proven_epsilon": privacy.proven_epsilon,
                 "basis": privacy.basis,
+                "grid_delta": self._grid_delta(privacy.proven_epsilon),
                 "releases_max": max(self.counters["releases"]),
             }
             | self._observers(scenario, privacy.proven_epsilon)

@@ -132,7 +132,7 @@ class LinkCounts:
         """One row per link, in the order of `run.started`; `failed_share` is among messages that met a fate."""
         rows = []
         for row in self._rows.values():
-            failed = row["lost"] + row["overflowed"] + row["unreachable"]
+            failed = row["lost"] + row["overflowed"] + row["unreachable"] + row["refused"]
             met = failed + row["delivered"]
             rows.append(row | {"failed_share": failed / met if met else 0.0})
         return rows

@@ -124,7 +124,7 @@ def _busiest(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _fates(traffic: Mapping[str, int]) -> str:
-    names = ("lost", "overflowed", "unreachable", "in_flight")
+    names = ("lost", "overflowed", "unreachable", "refused", "in_flight")
     return ", ".join(f"{traffic[name]:,} {name.replace('_', ' ')}" for name in names if traffic[name]) or "all of them"
 
 

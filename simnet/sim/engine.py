@@ -8,7 +8,7 @@ Order.      Events happen in the order (time, priority, order of scheduling). `s
             what happens at one instant.
 A message   is one light event. Its link decides its fate and its arrival when it is sent (`Link.send`):
               sent -> overflowed or unreachable, at once
-              sent -> in flight -> delivered, lost, corrupted, unreachable or, at a full inbox, overflowed
+              sent -> in flight -> delivered, lost, corrupted, unreachable, refused or, at a full inbox, overflowed
             It counts in `in_flight` from its launch until it has met its fate and its receiver, if it reaches one, has
             taken it in. When `in_flight` falls to 0, a meeting that waits for this is held. A copy is an event of its
             own; it counts nowhere and its receiver does not look at it. Where agents share a channel it carries the
@@ -334,11 +334,19 @@ class VirtualEngine:
             message.refuse()
             self.bus.lost(self.env.now, message, "corrupted")
         else:
-            self.bus.delivered(self.env.now, message)
-            port.receive(message.frame, message.parts)
+            self.hand_over(message)
         self.in_flight -= 1
         if not self.in_flight:
             self.meeting.hold()
+
+    def hand_over(self, message: Message) -> None:
+        """Give a message to its receiver, who takes it in or refuses what it says."""
+        port, frame = self.ports[message.peer], message.frame
+        if port.admits(message):
+            self.bus.delivered(self.env.now, message)
+            port.receive(frame, message.parts)
+        else:
+            self.emit(events.MessageRefused(message.peer, frame.round, frame.sender, message.number))
 
     def _lose(self, message: Message) -> None:
         """A message is lost: its last bit has left, and it will not arrive."""

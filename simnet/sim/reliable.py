@@ -198,8 +198,7 @@ class _Connection:
         if port.down:
             engine.emit(events.MessageUnreachable(*_where(message)))
         else:
-            engine.bus.delivered(engine.now, message)
-            port.receive(message.frame, message.parts)
+            engine.hand_over(message)
         engine.landed()
 
     def _answer(self) -> None:

@@ -16,6 +16,7 @@ from simnet.vectors import Parts, Vector
 
 if TYPE_CHECKING:
     from simnet.sim.engine import VirtualEngine
+    from simnet.sim.sim_events import Message
 
 _VALUE, _NOTICE, _, _REQUEST, _REPLY = Kind
 # A member of an enumeration takes ten times as long to look up by its name.
@@ -172,19 +173,28 @@ class VirtualPort:
             restart, self._restart = self._restart, None
             restart.succeed()
 
+    def admits(self, message: Message) -> bool:
+        """Open a message that has arrived; whether what it says may be used."""
+        frame = message.frame
+        if frame.kind is not _VALUE and frame.kind is not _REPLY:
+            return True
+        if message.parts is None:
+            message.parts = _shared(self._writer.decode(frame.payload))
+        return self._neighbourhood.admits(frame.round, message.parts)
+
     def receive(self, frame: Frame, parts: Parts | None) -> None:
-        """A frame arrived: whoever waits for it wakes."""
+        """A frame arrived whose parts may be used: whoever waits for it wakes."""
         kind, sender = frame.kind, frame.sender
         if kind is _VALUE:
-            told = _shared(self._writer.decode(frame.payload)) if parts is None else parts
-            self._neighbourhood.hear(sender, frame.round, told)
+            self._neighbourhood.hear(sender, frame.round, parts)
         elif kind is _NOTICE:
             self._neighbourhood.hear(sender, frame.round, None)
         elif kind is _REQUEST:
             known = self._neighbourhood.of(sender)
             self._engine.send(self.agent, (sender,), known.round, _REPLY, self._writer.again(known.parts))
         else:
-            self._answers[sender] = Known(self.agent, frame.round, self._writer.decode(frame.payload))
+            assert parts is not None
+            self._answers[sender] = Known(self.agent, frame.round, parts)
         if self._waiting is not None and self._waiting[1]():
             signal, self._waiting = self._waiting[0], None
             signal.succeed(True)

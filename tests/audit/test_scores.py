@@ -15,7 +15,7 @@ from simnet.audit.scores import report_score
 from simnet.audit.transcript import Eavesdropper
 from simnet.audit.trials import listen
 from simnet.methods.pp_admm import PpAdmmPeer
-from simnet.privacy.noise import gaussian
+from simnet.privacy.noise import gaussian, grid
 from simnet.privacy.sparse_vector import SvtPlan
 from simnet.record.events import ReleaseMade
 from simnet.record.lines import unpack
@@ -45,7 +45,7 @@ def recovered(worlds, side, seed):
 @pytest.mark.parametrize("duals", ["node", "healing", "edge"])
 def test_the_recovered_noise_is_the_drawn_noise(duals, network):
     # A tiny tolerance makes the solve exact and, with it, the output noise vanish.
-    changes = {"algorithm__duals": duals, "algorithm__tolerance": 1e-11, "network": network, "rounds": 6}
+    changes = {"algorithm__duals": duals, "algorithm__tolerance": 1e-9, "network": network, "rounds": 6}
     worlds = pair(*audited_world(audit={"canary": "label-flip", "victim": 1}, **changes))
     found = recovered(worlds, 1, seed=77)
     rng = Streams(77).generator("noise", 1)
@@ -59,20 +59,21 @@ def test_the_recovered_noise_is_the_drawn_noise(duals, network):
 
 @pytest.mark.parametrize("method", ["dvp", "m-admm", "r-admm", "pvp"])
 def test_the_recovered_noise_is_the_drawn_noise_of_scheduled_methods_too(method):
-    worlds = pair(*audited_world(method, audit={"canary": "label-flip"}, algorithm__tolerance=1e-11))
+    worlds = pair(*audited_world(method, audit={"canary": "label-flip"}, algorithm__tolerance=1e-9))
     found = recovered(worlds, 0, seed=5)
     rng = Streams(5).generator("noise", 0)
     schedule = worlds.worlds[0].calibration.plans[0]
     assert len(found) == (2 if method == "r-admm" else 4)
     for noise, plan in zip(found, schedule.rounds, strict=True):
         drawn, _ = schedule.draw(plan, rng, 3)
-        assert noise == pytest.approx(drawn, abs=1e-6)
+        # What pvp adds is known up to half a step of the grid.
+        assert noise == pytest.approx(drawn, abs=grid(2 / plan.scale) / 2 if method == "pvp" else 1e-6)
 
 
 def test_the_recovered_noise_of_a_server_is_what_it_added_to_its_minimiser():
     worlds = pair(
         *audited_world(
-            "pdml", audit={"victim": 2}, algorithm__tolerance=1e-11, algorithm__objective_bound=0.0, network=WAN
+            "pdml", audit={"victim": 2}, algorithm__tolerance=1e-9, algorithm__objective_bound=0.0, network=WAN
         )
     )
     schedule = worlds.worlds[0].calibration.plans[2]
@@ -82,7 +83,7 @@ def test_the_recovered_noise_of_a_server_is_what_it_added_to_its_minimiser():
         victim, rng = worlds.shadows(1, path)[2], Streams(seed).generator("noise", 2)
         for each, plan in zip(listen(worlds, 1, seed).rounds, schedule.rounds, strict=True):
             assert victim.noise_of(each.t, each.sent[0], each.known).noise == pytest.approx(
-                gaussian(rng, plan.scale, 3), abs=1e-8
+                gaussian(rng, plan.scale, 3), abs=0.51 * grid(plan.scale)
             )
             victim.absorb(each.t, each.sent, each.known)
 
@@ -97,11 +98,11 @@ def test_the_recovered_noise_of_a_star_is_what_its_hub_or_leaf_added_to_the_grad
     rng = Streams(77).generator("noise", holder)
     scale = worlds.worlds[0].calibration.plans[holder].rounds[0].scale
     assert worlds.holder == holder
-    assert found == pytest.approx(np.array([gaussian(rng, scale, 3) for _ in range(6)]), abs=1e-9)
+    assert found == pytest.approx(np.array([gaussian(rng, scale, 3) for _ in range(6)]), abs=0.51 * grid(scale))
 
 
 def test_the_wrong_hypothesis_finds_noise_that_is_off_by_what_the_row_does_to_the_gradient():
-    worlds = pair(*audited_world(algorithm__tolerance=1e-11))
+    worlds = pair(*audited_world(algorithm__tolerance=1e-9))
     right, heard = recovered(worlds, 0, seed=3), listen(worlds, 0, 3).rounds
     victim = worlds.shadows(1)[0]
     for noise, each in zip(right, heard, strict=True):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,24 +131,14 @@ def test_certificates_are_made_once_and_keys_are_their_owners_alone(place):
     assert (again.returncode, "never overwritten" in again.stderr) == (2, True)
 
 
-def test_two_hosts_one_stopped_one_killed_both_started_again_make_the_simulated_run(place):
+def interrupted_run(place: Path, noise: str) -> dict[str, Any]:
+    """Two agents, one stopped and one killed, both started again: the summary of their journals, which verify."""
     ports = free_ports(2)
     (place / "peers.toml").write_text(
         f'run = "clinics"\n[agents]\n0 = "127.0.0.1:{ports[0]}"\n1 = "127.0.0.1:{ports[1]}"\n'
     )
     assert simnet("live", "init", "keys", "--agents", "2", cwd=place).returncode == 0
-    words = [
-        "agent",
-        "tiny.toml",
-        "--peers",
-        "peers.toml",
-        "--certificates",
-        "keys",
-        "--noise",
-        "scenario",
-        "--shim",
-        "-v",
-    ]
+    words = ["agent", "tiny.toml", "--peers", "peers.toml", "--certificates", "keys", "--noise", noise, "--shim", "-v"]
 
     def agent(number: int) -> subprocess.Popen[str]:
         return begun(*words, "--id", str(number), "--state", f"state-{number}", cwd=place)
@@ -166,14 +157,28 @@ def test_two_hosts_one_stopped_one_killed_both_started_again_make_the_simulated_
     assert 'event="restarted from its journal" agent=1' in told[1]
 
     merged = json.loads(simnet("live", "merge", "state-0", "state-1", "--json", cwd=place).stdout)
+    folder = next((place / "runs").glob(f"*/{merged['digest'][:12]}"))
+    assert simnet("log", "verify", str(folder), cwd=place).returncode == 0
+    return merged
+
+
+def test_two_hosts_one_stopped_one_killed_both_started_again_make_the_simulated_run(place):
+    merged = interrupted_run(place, "scenario")
     simulated = json.loads(simnet("run", "tiny.toml", "--json", cwd=place).stdout)
     assert merged["accuracy"] == simulated["accuracy"]
     assert merged["privacy"].pop("caveats") == [TIMES_TELL]
     assert simulated["privacy"].pop("caveats") == []
     assert merged["privacy"] == simulated["privacy"]
     assert merged["communication"]["delivered"] == simulated["communication"]["messages"]
-    folder = next((place / "runs").glob(f"*/{merged['digest'][:12]}"))
-    assert simnet("log", "verify", str(folder), cwd=place).returncode == 0
+
+
+def test_agents_with_noise_of_their_own_go_on_with_it_after_a_crash(place):
+    """A repeated round must come out as it was, to the bit, or the agent stops with a sentence."""
+    merged = interrupted_run(place, "own")
+    simulated = json.loads(simnet("run", "tiny.toml", "--json", cwd=place).stdout)
+    assert merged["accuracy"] != simulated["accuracy"]
+    assert merged["privacy"] == simulated["privacy"]
+    assert merged["communication"]["delivered"] == simulated["communication"]["messages"]
 
 
 def until(process: subprocess.Popen[str], words: str) -> None:
@@ -186,11 +191,12 @@ def test_an_agents_own_noise_is_nobody_elses(place):
     """By default the noise is not that of the seed, which everybody in the deployment knows."""
     from simnet.build import build
     from simnet.live import agent_folder as folder
+    from simnet.live.secret_noise import secret_streams
     from simnet.scenario import Scenario
     from simnet.simulate import peers_of
 
     world = build(Scenario.load(place / "tiny.toml"))
-    own = alone(peers_of(world, folder.secret(place))[0].propose(1)).release[0]
+    own = alone(peers_of(world, secret_streams(folder.secret(place)))[0].propose(1)).release[0]
     known = alone(peers_of(world)[0].propose(1)).release[0]
 
     assert abs(own - known).max() > 1e-3

@@ -23,6 +23,7 @@ def test_a_secret_is_drawn_once_and_only_its_owner_may_read_it(tmp_path):
     other.mkdir()
 
     assert folder.secret(one) == folder.secret(one) != folder.secret(other)
+    assert len(folder.secret(one)) == 32
     assert (one / "secret").stat().st_mode & 0o077 == 0
 
 

@@ -13,6 +13,7 @@ from simnet.agent.neighbourhood import Neighbourhood
 from simnet.errors import FrameError, LiveError
 from simnet.live.live_port import LivePort, RepeatedRound
 from simnet.live.shim import Clock, Numbering
+from simnet.methods.peer import within
 from simnet.network import frame
 from simnet.network.codec import TopKSettings
 from simnet.network.frame import Writer
@@ -49,8 +50,8 @@ class Surroundings:
         self.story.append(("left", round, sorted(frames)))
 
 
-def opened(replay=None, work_time=None):
-    around, hood = Surroundings(), Neighbourhood([1, 2], (np.zeros(3),), aligned=True)
+def opened(replay=None, work_time=None, admits=lambda round, parts: True):
+    around, hood = Surroundings(), Neighbourhood([1, 2], (np.zeros(3),), aligned=True, admits=admits)
     known = {1: set(), 2: set()}
     writer = Writer(Streams(1), 0, "float64", TopKSettings())
     clock = Clock(time.time())
@@ -96,6 +97,24 @@ def test_work_that_was_done_already_is_part_of_the_time_that_work_takes():
             pass
         await port.compute(1)
         assert 0.045 <= port.now - begin < 0.079
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("entry", [1e9, -1e300])
+def test_values_that_may_not_be_used_are_remembered_as_refused_and_not_heard(entry):
+    async def story():
+        port, around, hood = opened(admits=lambda round, parts: within(parts, (1e6,)))
+        raw = value(1, 1)
+        payload = frame.decode(raw).payload.replace(np.ones(1).tobytes(), np.array([entry]).tobytes(), 1)
+        port.receive(1, frame.encode(frame.Kind.VALUE, sender=1, round=1, payload=payload))
+        port.receive(1, raw)
+        port.receive(2, value(2, 1))
+        kinds = [entry.kind for entry in around.story]
+        assert kinds == ["message.refused", "message.duplicated", "message.delivered"]
+        assert around.story[0] == events.MessageRefused(0, 1, 1, NUMBERING(1, 0, 1))
+        hood.enter(1)
+        assert [hood.of(peer).round for peer in (1, 2)] == [0, 1]
 
     asyncio.run(story())
 

@@ -75,6 +75,13 @@ def test_a_round_whose_frames_were_not_safe_begins_again_and_its_charge_is_dropp
     assert [peer for peer, _ in past.heard] == [1]
 
 
+def test_a_refusal_stands_although_the_round_begins_again():
+    past = recover([*BEGUN, *SECOND, noted(0.6, events.MessageRefused(0, 2, 2, 7))])
+
+    assert kinds(past)[-1] == "message.refused"
+    assert [peer for peer, _ in past.heard] == [1]
+
+
 def test_a_round_whose_frames_were_safe_keeps_its_charge_and_its_frames():
     past = recover([*BEGUN, *SECOND, SENDING])
 

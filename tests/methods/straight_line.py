@@ -34,6 +34,14 @@ def newton(X, y, regulariser, linear, quadratic, weight=1.0, loss=logistic):
     return theta
 
 
+def snapped(x, sigma):
+    """The nearest multiple of the power of 2 that is at most sigma/64; x itself without noise."""
+    if not sigma:
+        return x
+    step = 2.0 ** np.floor(np.log2(sigma / 64))
+    return step * np.round(x / step)
+
+
 def clipped_objective(X, y, regulariser, theta, clip):
     losses = np.log1p(np.exp(-y * (X @ theta)))
     return np.minimum(losses, clip).mean() + regulariser / 2 * theta @ theta
@@ -87,10 +95,12 @@ def ipp_admm(
     return np.array(history), sent
 
 
-def m_admm(parts, neighbours, rounds, eta, dual_step, regulariser, n, b2, weight=1.0, loss=logistic, where="penalty"):
+def m_admm(
+    parts, neighbours, rounds, eta, dual_step, regulariser, n, b2, spread, weight=1.0, loss=logistic, where="penalty"
+):
     """Algorithm 1 of M-ADMM with eta[t, i] and a dual step that is one number or dual_step[t, i].
 
-    `where` the noise n goes: inside the penalty, or onto the primal (pvp).
+    `where` the noise n goes: inside the penalty, or onto the primal (pvp). spread[t, i] is that of what is added last.
     """
     agents, d = len(parts), parts[0][0].shape[1]
     theta, dual, history = np.zeros((agents, d)), np.zeros((agents, d)), []
@@ -104,6 +114,7 @@ def m_admm(parts, neighbours, rounds, eta, dual_step, regulariser, n, b2, weight
                 linear = linear + (2 * penalty * n[t, i] if where == "penalty" else 0)
             new[i] = newton(X, y, regulariser, linear, 2 * penalty * len(neighbours[i]), weight, loss) + b2[t, i]
             new[i] += n[t, i] if where == "primal" else 0
+            new[i] = snapped(new[i], spread[t, i])
         theta = new
         step = np.broadcast_to(dual_step, (rounds, agents))[t][:, None]
         dual = dual + step / 2 * np.array([sum(theta[i] - theta[j] for j in neighbours[i]) for i in range(agents)])
@@ -111,8 +122,8 @@ def m_admm(parts, neighbours, rounds, eta, dual_step, regulariser, n, b2, weight
     return np.array(history)
 
 
-def r_admm(parts, neighbours, rounds, eta, gamma, regulariser, n, b2, weight=1.0, loss=logistic):
-    """Algorithm 2 of R-ADMM with eta[t] and gamma[t]; n[k] and b2[k] belong to the odd rounds."""
+def r_admm(parts, neighbours, rounds, eta, gamma, regulariser, n, b2, spread, weight=1.0, loss=logistic):
+    """Algorithm 2 of R-ADMM with eta[t] and gamma[t]; n[k], b2[k] and its spread[k] belong to the odd rounds."""
     agents, d = len(parts), parts[0][0].shape[1]
     theta, dual, history = np.zeros((agents, d)), np.zeros((agents, d)), []
     for t in range(rounds):
@@ -122,7 +133,7 @@ def r_admm(parts, neighbours, rounds, eta, gamma, regulariser, n, b2, weight=1.0
             for i, (X, y) in enumerate(parts):
                 linear = 2 * dual[i] + n[t // 2, i] - eta[t] * sum(theta[i] + theta[j] for j in neighbours[i])
                 new[i] = newton(X, y, regulariser, linear, 2 * eta[t] * len(neighbours[i]), weight, loss)
-                new[i] += b2[t // 2, i]
+                new[i] = snapped(new[i] + b2[t // 2, i], spread[t // 2, i])
             apart = np.array([sum(new[i] - new[j] for j in neighbours[i]) for i in range(agents)])
             dual = dual + eta[t] / 2 * apart
         else:
@@ -164,7 +175,7 @@ def unbiased_logistic(epsilon):
     return loss
 
 
-def pdml(parts, neighbours, rounds, beta, regulariser, epsilon, tilts, noise):
+def pdml(parts, neighbours, rounds, beta, regulariser, epsilon, tilts, noise, spread):
     """Equations (15) to (17) of PDML among servers that hold reported labels; tilts are η_i/n."""
     n, d = len(parts), parts[0][0].shape[1]
     sent, gamma, history = np.zeros((n, d)), np.zeros((n, d)), []
@@ -174,21 +185,24 @@ def pdml(parts, neighbours, rounds, beta, regulariser, epsilon, tilts, noise):
             linear = gamma[i] + tilts[i] - beta * sum(sent[i] + sent[j] for j in neighbours[i])
             loss = unbiased_logistic(epsilon) if np.isfinite(epsilon) else logistic
             new[i] = newton(X, y, regulariser, linear, 2 * beta * len(neighbours[i]), loss=loss)
-        sent = new + noise[t]
+        sent = np.array([snapped(new[i] + noise[t, i], spread[t, i]) for i in range(n)])
         gamma = gamma + beta * np.array([sum(sent[i] - sent[j] for j in neighbours[i]) for i in range(n)])
         history.append(sent)
     return np.array(history)
 
 
-def dp_admm(parts, rounds, A, eta, gamma, rho, lam, noise, accelerated=False, loss=logistic):
-    """Algorithms 2 and 3 of DP-ADMM over all parts; noise[t] is added to the gradient of the mean loss."""
+def dp_admm(parts, rounds, A, eta, gamma, rho, lam, noise, sigma, accelerated=False, loss=logistic):
+    """Algorithms 2 and 3 of DP-ADMM; noise[t, i] with sigma[t, i] is added to the gradient of part i's mean loss."""
     n = sum(len(y) for _, y in parts)
     x, u = np.zeros(A.shape[1]), np.zeros(A.shape[0])
     x_hat, u_hat, theta, history = x, u, 1.0, []
     for t in range(rounds):
         z = A @ x_hat + u_hat
         y_t = np.sign(z) * np.maximum(np.abs(z) - lam / rho, 0)
-        gradient = sum(X.T @ (y * loss(y * (X @ x_hat))[0]) for X, y in parts) / n + noise[t]
+        gradient = 0.0
+        for i, (X, y) in enumerate(parts):
+            mean = X.T @ (y * loss(y * (X @ x_hat))[0]) / len(y)
+            gradient = gradient + len(y) / n * snapped(mean + noise[t, i], sigma[t, i])
         x_new = x_hat - eta / gamma * (gradient + rho * A.T @ (A @ x_hat - y_t + u_hat))
         u_new = u_hat + A @ x_new - y_t
         following = (1 + np.sqrt(1 + 4 * theta**2)) / 2

@@ -24,7 +24,7 @@ def scenario(name: str, **changes: object) -> Scenario:
             "rounds": ROUNDS,
             "data": {"source": "synthetic", "rows": 3000, "features": 8, "partition": "uneven", "concentration": 20},
             "topology": {"kind": "random", "agents": AGENTS, "mean_degree": 3},
-            "algorithm": {"name": name, "eta": 0.05, "tolerance": 1e-12, "regulariser": 1e-3},
+            "algorithm": {"name": name, "eta": 0.05, "tolerance": 1e-9, "regulariser": 1e-3},
             "privacy": {"epsilon": 2.0, "calibration": "paper"},
         }
     )
@@ -76,7 +76,7 @@ def test_admm_and_pp_admm_release_what_the_plain_loop_releases(name, calibration
     plain = straight_line.pp_admm(
         setting.parts, setting.neighbours, ROUNDS, 0.05, setting.regulariser, setting.b1, setting.b2
     )
-    np.testing.assert_allclose(released(run(chosen)), plain, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(released(run(chosen)), plain, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("threshold_noise", ["once", "redrawn"])
@@ -94,7 +94,7 @@ def test_ipp_admm_releases_and_skips_as_the_plain_loop_does(threshold_noise, sen
     result = run(chosen)
     assert result.summary["communication"]["broadcasts"] == sent.sum()
     assert 0 < sent.sum() <= 4 * AGENTS
-    np.testing.assert_allclose(released(result), plain, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(released(result), plain, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("tested", ["noise-free", "shared-noise"])
@@ -110,4 +110,4 @@ def test_the_proven_ipp_admm_tests_one_model_and_releases_another_as_the_plain_l
     result = run(chosen)
     assert result.summary["communication"]["broadcasts"] == sent.sum()
     assert 0 < sent.sum() <= 4 * AGENTS
-    np.testing.assert_allclose(released(result), plain, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(released(result), plain, rtol=0, atol=1e-7)

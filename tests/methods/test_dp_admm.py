@@ -56,21 +56,22 @@ class Setting:
         self.A = np.vstack([graph, np.eye(FEATURES)])
         assert len(graph) > 0
         self.gamma = spec.eta * spec.penalty * np.linalg.norm(self.A.T @ self.A, 2) + 1
-        rows = sum(len(y) for _, y in self.parts)
-        self.noise = np.zeros((chosen.rounds, FEATURES))
-        for agent, (_, y) in enumerate(self.parts):
-            plan = built.calibration.plans[agent]
-            share = len(y) / rows if spec.hub == "untrusted" else 1.0
+        if spec.hub == "trusted":
+            self.parts = [(np.vstack([X for X, _ in self.parts]), np.concatenate([y for _, y in self.parts]))]
+        self.noise = np.zeros((chosen.rounds, len(self.parts), FEATURES))
+        self.sigma = np.zeros((chosen.rounds, len(self.parts)))
+        for agent in range(len(self.parts)):
             rng = Streams(5).generator("noise", agent)
-            for t, found in enumerate(plan.rounds):
-                self.noise[t] += share * rng.normal(0, found.scale, FEATURES)
+            for t, found in enumerate(built.calibration.plans[agent].rounds):
+                self.noise[t, agent] = rng.normal(0, found.scale, FEATURES)
+                self.sigma[t, agent] = found.scale
 
     def plain(self, chosen: Scenario) -> np.ndarray:
         spec = chosen.algorithm
         accelerated = spec.name == "dp-acc-admm"
         constants = (spec.eta, self.gamma, spec.penalty, spec.sparsity)
         return straight_line.dp_admm(
-            self.parts, chosen.rounds, self.A, *constants, self.noise, accelerated, LOSSES[spec.loss]
+            self.parts, chosen.rounds, self.A, *constants, self.noise, self.sigma, accelerated, LOSSES[spec.loss]
         )
 
 
@@ -138,7 +139,8 @@ def test_an_untrusted_hub_costs_more_noise_and_fewer_bytes():
     noise = []
     for hub in ("trusted", "untrusted"):
         setting = Setting(scenario(rounds=200, **{"algorithm.hub": hub}))
-        noise.append(setting.noise.std())
+        weights = np.array([len(y) for _, y in setting.parts]) / sum(len(y) for _, y in setting.parts)
+        noise.append(np.einsum("tad,a->td", setting.noise, weights).std())
     assert noise[1] == pytest.approx(noise[0] * np.sqrt(AGENTS), rel=0.3)
     for result in (trusted, untrusted):
         assert result.summary["privacy"]["proven_epsilon"] == pytest.approx(2.0, rel=1e-6)

@@ -16,6 +16,7 @@ from simnet.record.lines import unpack
 from simnet.record.observed import Observed
 from simnet.simulate import peers_of, play
 from simnet.streams import Streams
+from tests.methods.straight_line import snapped
 
 AGENTS = 6
 
@@ -86,7 +87,7 @@ def mean_of_starts(changes) -> tuple[np.ndarray, np.ndarray]:
     peers = peers_of(built)
     play(built, Bus(), peers)
     fresh = [peer.model for peer in peers_of(built)]
-    starts = [model.problem.answer().theta + model.noise() for model in fresh]
+    starts = [snapped(model.problem.answer().theta + model.noise(), model.plan.rounds[0].scale) for model in fresh]
     return np.mean(starts, axis=0), np.array([peer.theta for peer in peers])
 
 

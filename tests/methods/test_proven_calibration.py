@@ -130,7 +130,7 @@ def test_the_default_tolerance_makes_the_output_noise_negligible() -> None:
     assert plan.sigma2 == pytest.approx(0.01 * plan.sigma1 / ADULT.curvature, rel=0.01)
     output = (2 * plan.tolerance / ADULT.curvature) ** 2 / plan.sigma2**2
     assert output / (output + (ADULT.gradient_shift / plan.sigma1) ** 2) == pytest.approx(0.01)
-    assert default_tolerance(LocalProblem(10**9, 1.0)) == 1e-10
+    assert default_tolerance(LocalProblem(10**9, 1.0)) == pytest.approx(1e3 * 2**-53 * 10**9)
 
 
 def test_the_test_has_the_sensitivity_of_what_it_looks_at() -> None:

@@ -65,7 +65,9 @@ def test_m_admm_converges_at_least_at_the_rate_of_equation_23():
     eta, step, regulariser, rounds = np.array([0.12, 0.1, 0.15, 0.11]), 0.1, 0.3, 12
     neighbours = [sorted(graph[i]) for i in range(4)]
     quiet = np.zeros((rounds, 4, 3))
-    models = straight_line.m_admm(parts, neighbours, rounds, np.tile(eta, (rounds, 1)), step, regulariser, quiet, quiet)
+    models = straight_line.m_admm(
+        parts, neighbours, rounds, np.tile(eta, (rounds, 1)), step, regulariser, quiet, quiet, quiet[:, :, 0]
+    )
     best = straight_line.optimum(parts, regulariser)
     laplacian = np.diag(adjacency.sum(0)) - adjacency
     values, vectors = np.linalg.eigh(laplacian)

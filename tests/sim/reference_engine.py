@@ -290,7 +290,7 @@ class ReferenceEngine:
         return self.links[sender][peer].received(self.down_lines[peer], self.now, size)
 
     def _arrive(self, message: Message, taken: bool = False) -> None:
-        port, frame = self.ports[message.peer], message.frame
+        port = self.ports[message.peer]
         if self.is_unreachable(message):
             self._land(events.MessageUnreachable, message)
         elif port.inbox is not None and not taken:
@@ -302,9 +302,17 @@ class ReferenceEngine:
         elif message.corrupted:
             self._land(events.MessageLost, message, "corrupted")
         else:
-            self.emit(events.MessageDelivered(message.peer, frame.round, frame.sender, message.number))
-            port.receive(frame, message.parts)
+            self.hand_over(message)
             self.landed()
+
+    def hand_over(self, message: Message) -> None:
+        port, frame = self.ports[message.peer], message.frame
+        where = (message.peer, frame.round, frame.sender, message.number)
+        if port.admits(message):
+            self.emit(events.MessageDelivered(*where))
+            port.receive(frame, message.parts)
+        else:
+            self.emit(events.MessageRefused(*where))
 
     def _repeat(self, message: Message) -> None:
         if not self.is_unreachable(message) and message.number not in self._withdrawn:

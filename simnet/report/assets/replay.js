@@ -1,8 +1,8 @@
 // The replay: a picture of the network at any simulated time, a pure function of that time, drawn on a canvas.
 
-const FATE = { underWay: 0, delivered: 1, lost: 2, overflowed: 3, unreachable: 4 };
+const FATE = { underWay: 0, delivered: 1, lost: 2, overflowed: 3, unreachable: 4, refused: 5 };
 const ACT = { silent: 0, broadcast: 1, skip: 2 };
-const ENDS = { [FATE.underWay]: 0.9, [FATE.delivered]: 1, [FATE.lost]: 0.5, [FATE.overflowed]: 0.14, [FATE.unreachable]: 0.86 };
+const ENDS = { [FATE.underWay]: 0.9, [FATE.delivered]: 1, [FATE.lost]: 0.5, [FATE.overflowed]: 0.14, [FATE.unreachable]: 0.86, [FATE.refused]: 0.95 };
 const SHORTEST = 0.3;   // seconds of watching that a flight takes at least, or nobody would see it
 const BURST = 0.6;      // seconds of watching that a loss stays visible
 
@@ -41,7 +41,7 @@ class Replay {
     const margin = 30;
     this.at = this.places.map(([x, y]) => [margin + x * (width - 2 * margin), margin + y * (height - 2 * margin)]);
     const style = getComputedStyle(canvas);
-    this.ink = Object.fromEntries(["card", "ink", "soft", "line", "flying", "low", "delivered", "lost", "overflowed", "unreachable"].map((name) => [name, style.getPropertyValue(`--${name}`)]));
+    this.ink = Object.fromEntries(["card", "ink", "soft", "line", "flying", "low", "delivered", "lost", "overflowed", "unreachable", "refused"].map((name) => [name, style.getPropertyValue(`--${name}`)]));
     this.ground = null;
     this.radius = this.places.length <= 60 ? 12 : this.places.length <= 300 ? 6 : 3;
     this.draw(this.time);
@@ -102,7 +102,7 @@ class Replay {
     const first = upTo(flights.sent, time - Math.max(this.longest, least) - burst), last = upTo(flights.sent, time);
     const crowd = last - first > 1500;
     const trails = new Path2D(), heads = new Path2D(), rings = new Path2D();
-    const bursts = { [FATE.lost]: [], [FATE.overflowed]: [], [FATE.unreachable]: [] };
+    const bursts = { [FATE.lost]: [], [FATE.overflowed]: [], [FATE.unreachable]: [], [FATE.refused]: [] };
     for (let i = first; i < last; i++) {
       const fate = flights.fate[i] >> 1, notice = flights.fate[i] & 1, sent = flights.sent[i];
       const lasts = Math.max(flights.lasts[i], fate === FATE.overflowed ? 0 : least), stop = ENDS[fate];
@@ -128,6 +128,7 @@ class Replay {
     this.burst(bursts[FATE.lost], ink.lost, 8, 0);
     this.burst(bursts[FATE.overflowed], ink.overflowed, 4, Math.PI / 4);
     this.burst(bursts[FATE.unreachable], ink.unreachable, 4, 0);
+    this.burst(bursts[FATE.refused], ink.refused, 6, 0);
   }
 
   /** A point on a flight's way, a little to the right of the line, so that two directions have a lane each. */
@@ -280,7 +281,7 @@ function upTo(list, limit) {
 function controlReplay(replay, { stage, play, scrub, speed, clock, timeless }) {
   let playing = false, before = null;
   scrub.max = replay.end;
-  const fates = [["delivered", FATE.delivered], ["lost", FATE.lost], ["overflowed", FATE.overflowed], ["unreachable", FATE.unreachable]];
+  const fates = [["delivered", FATE.delivered], ["lost", FATE.lost], ["overflowed", FATE.overflowed], ["unreachable", FATE.unreachable], ["refused", FATE.refused]];
   const go = (time) => {
     const t = Math.max(0, Math.min(replay.end, time));
     scrub.value = t;

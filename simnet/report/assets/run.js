@@ -29,7 +29,7 @@ const middles = (edges) => edges.slice(1).map((edge, i) => (edge + edges[i]) / 2
 const interval = { label: "simulated seconds", name: "around", values: middles(flow.edges), format: format.seconds };
 const instant = { label: "the run takes no time", name: "", values: [0], format: () => "" };
 const counts = { format: short, full: format.count };
-const fateSeries = ["delivered", "lost", "overflowed", "unreachable"].filter((fate) => fate === "delivered" || flow[fate].some(Boolean))
+const fateSeries = ["delivered", "lost", "overflowed", "unreachable", "refused"].filter((fate) => fate === "delivered" || flow[fate].some(Boolean))
   .map((fate) => ({ name: fate, values: flow[fate], colour: `var(--${fate})` }));
 const each = (list) => list.map((value, i) => value - (i ? list[i - 1] : 0));
 const between = (values) => (values.length ? [values[0] - 0.5, ...values.slice(1).map((v, i) => (v + values[i]) / 2), values.at(-1) + 0.5] : []);
@@ -58,11 +58,11 @@ const column = (key, title, how = format.count, kind = "") => ({ key, title, for
 const rare = (key, title = key) => ({ ...column(key, title), rare: true });
 showTable(byId("link-table"), `${data.name}-links`, [column("a", "from"), column("b", "to"), column("messages", "messages"),
   column("failed_share", "failed", format.percent), column("wire_bytes", "bytes", format.bytes), rare("lost"), rare("overflowed"),
-  rare("unreachable"), rare("retransmissions", "repeated")], data.links);
+  rare("unreachable"), rare("refused"), rare("retransmissions", "repeated")], data.links);
 showTable(byId("agent-table"), `${data.name}-agents`, [column("agent", "agent"), column("rows", "rows"), column("degree", "degree"),
   column("test_error", "test error", format.percent), column("train_loss", "loss", format.figure), column("proven_epsilon", "ε proven", format.figure),
   column("claimed_epsilon", "ε claimed", format.figure), column("broadcasts", "sent"), rare("skips"), column("messages", "messages"),
-  column("delivered", "delivered"), rare("lost"), rare("overflowed"), rare("unreachable"), rare("retransmissions", "repeated"),
+  column("delivered", "delivered"), rare("lost"), rare("overflowed"), rare("unreachable"), rare("refused"), rare("retransmissions", "repeated"),
   column("wire_bytes", "bytes", format.bytes), column("staleness_mean", "staleness", format.figure), column("airtime", "airtime, s", format.figure), column("rounds", "rounds")], data.agents);
 
 showPrivacy();
@@ -132,6 +132,7 @@ function showReplay() {
     ["lost", star(8, 0, "lost"), shown("lost")],
     ["queue full", star(4, Math.PI / 4, "overflowed"), shown("overflowed")],
     ["unreachable", star(4, 0, "unreachable"), shown("unreachable")],
+    ["refused", star(6, 0, "refused"), shown("refused")],
     ["fresh agent", disc("fill:var(--ink)"), true],
     ["uses stale values", disc("fill:color-mix(in srgb, var(--ink) 25%, var(--card))"), true],
     ["skips", disc("fill:none", "3 3"), replay.turns.act.includes(ACT.skip)],
