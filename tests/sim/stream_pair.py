@@ -30,6 +30,9 @@ class _Port:
         self.down = 0
         self.inbox = None
 
+    def admits(self, message: object) -> bool:
+        return True
+
     def receive(self, frame: Frame, parts: object) -> None:
         self._pair.heard.append((self._pair.engine.now, frame.round))
 
