@@ -101,6 +101,11 @@ def run(
     >>> run(Scenario.of(quick)).summary["communication"]["broadcasts"]
     10
     """
+    if attach and scenario.privacy.noise == "key":
+        raise ScenarioError(
+            "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "
+            "such runs could share it; choose 'fresh'"
+        )
     started = perf_counter()
     built = build(scenario)
     tell(
