@@ -24,6 +24,7 @@ from simnet.record import events
 from simnet.record.folder import RunFolder
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics
+from simnet.record.thinning import refuse_thinned
 
 NO_NOISE = "protects nobody: no noise is added"
 FROM_SEED = "not for publication with private data: the noise is drawn from the seed, and can be taken off again"
@@ -99,6 +100,11 @@ def publish(run: Path, out: Path, *, public_rows: bool = False) -> Path:
                     each(number, t, told)
         writer.close()
         summary = metrics.summary(writer.digest, None)
+        if summary["privacy"]["proven_epsilon"] is None and not public_rows:
+            raise LogError(
+                f"{run}: no finite ε is proven of its noise; choose privacy.calibration = 'proven', "
+                "or say --public-rows if its rows are no secret"
+            )
         text = tomli_w.dumps(first.scenario)
         return folder.commit(writer.digest, text, metrics.rounds, metrics.agents, summary)
 
@@ -113,8 +119,9 @@ def _first(start: events.RunStarted, run: Path, *, public_rows: bool) -> events.
         raise LogError(
             f"{run} is {start.fit}; run it with privacy.noise = 'fresh', or say --public-rows if its rows are no secret"
         )
-    if TIMES_TELL in start.caveats and not public_rows:
-        raise LogError(f"{run}: {TIMES_TELL}; run it with that, or say --public-rows if its rows are no secret")
+    refuse_thinned(start)  # charges that it does not hold would seem never to have been made
+    for caveat in () if public_rows else start.caveats:
+        raise LogError(f"{run}: {caveat}; change that, or say --public-rows if its rows are no secret")
     scenario: dict[str, Any] = deepcopy(start.scenario)
     scenario.get("log", {}).pop("private", None)
     fit = PUBLISHED if start.fit == FROM_SECRET else OF_PUBLIC_ROWS

@@ -109,6 +109,8 @@ def test_every_kind_of_event_has_been_thought_about():
         ({"privacy.noise": "seed"}, "the noise is drawn from the seed"),
         ({"algorithm": {"name": "admm"}}, "no noise is added"),
         ({"compute.per_gradient": 0.001}, "depends on the data"),
+        ({"data.partition": "skewed"}, "one label moves other rows"),
+        ({"algorithm.test": "shared-noise", "privacy.calibration": "paper"}, "no finite ε is proven"),
     ],
 )
 def test_what_cannot_be_given_away_is_refused_unless_its_rows_are_public(tmp_path, changes, complaint):
@@ -119,6 +121,13 @@ def test_what_cannot_be_given_away_is_refused_unless_its_rows_are_public(tmp_pat
     public = publish(folder, tmp_path / "published", public_rows=True)
     assert verify(public, ALIGNED).findings == ()
     assert replay(public).findings == ()
+
+
+@pytest.mark.parametrize("log", [{"kinds": ["release", "broadcast"]}, {"sample": 0.4}])
+def test_a_record_without_all_charges_is_not_given_away_as_one_that_cost_nothing(tmp_path, log):
+    folder = run(Scenario.of(BASE).with_(log=log), tmp_path / "runs").folder
+    with pytest.raises(LogError, match="thinned"):
+        publish(folder, tmp_path / "published", public_rows=True)
 
 
 def test_fixed_times_make_a_run_fit(tmp_path):
