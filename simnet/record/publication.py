@@ -100,11 +100,8 @@ def publish(run: Path, out: Path, *, public_rows: bool = False) -> Path:
                     each(number, t, told)
         writer.close()
         summary = metrics.summary(writer.digest, None)
-        if summary["privacy"]["proven_epsilon"] is None and not public_rows:
-            raise LogError(
-                f"{run}: no finite ε is proven of its noise; choose privacy.calibration = 'proven', "
-                "or say --public-rows if its rows are no secret"
-            )
+        if not public_rows:
+            _refuse_what_no_proof_covers(summary["privacy"], run)
         text = tomli_w.dumps(first.scenario)
         return folder.commit(writer.digest, text, metrics.rounds, metrics.agents, summary)
 
@@ -120,9 +117,16 @@ def _first(start: events.RunStarted, run: Path, *, public_rows: bool) -> events.
             f"{run} is {start.fit}; run it with privacy.noise = 'fresh', or say --public-rows if its rows are no secret"
         )
     refuse_thinned(start)  # charges that it does not hold would seem never to have been made
-    for caveat in () if public_rows else start.caveats:
-        raise LogError(f"{run}: {caveat}; change that, or say --public-rows if its rows are no secret")
     scenario: dict[str, Any] = deepcopy(start.scenario)
     scenario.get("log", {}).pop("private", None)
     fit = PUBLISHED if start.fit == FROM_SECRET else OF_PUBLIC_ROWS
     return replace(start, private=False, published=True, fit=fit, scenario=scenario)
+
+
+def _refuse_what_no_proof_covers(privacy: dict[str, Any], run: Path) -> None:
+    """LogError if a summary says of itself that its ε is none, or that it does not cover something."""
+    doubts = list(privacy["caveats"])
+    if privacy["proven_epsilon"] is None:
+        doubts.append("no finite ε is proven of its noise (privacy.calibration = 'proven' finds one)")
+    for doubt in doubts:
+        raise LogError(f"{run}: {doubt}; change that, or say --public-rows if its rows are no secret")

@@ -100,7 +100,7 @@ def test_one_key_gives_other_noise_to_another_version(key, monkeypatch):
 def test_a_key_does_not_know_the_users_own_processes(key):
     """They change what is sent when, and the noise could not tell two such runs apart."""
     keyed = scenario(**{"privacy.noise": "key", "privacy.noise_key": str(key)})
-    with pytest.raises(ScenarioError, match="privacy.noise = 'key': .* choose 'fresh'"):
+    with pytest.raises(ScenarioError, match=r"privacy\.noise = 'key': .* choose 'fresh'"):
         run(keyed, attach=[lambda engine: None])
     run(scenario(**{"privacy.noise": "fresh"}), attach=[lambda engine: None])
 

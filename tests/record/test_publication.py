@@ -109,6 +109,7 @@ def test_every_kind_of_event_has_been_thought_about():
         ({"privacy.noise": "seed"}, "the noise is drawn from the seed"),
         ({"algorithm": {"name": "admm"}}, "no noise is added"),
         ({"compute.per_gradient": 0.001}, "depends on the data"),
+        ({"privacy.epsilon": 30.0}, "what float64 adds"),
         ({"data.partition": "skewed"}, "one label moves other rows"),
         ({"algorithm.test": "shared-noise", "privacy.calibration": "paper"}, "no finite ε is proven"),
     ],
