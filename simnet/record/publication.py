@@ -79,7 +79,8 @@ def publish(run: Path, out: Path, *, public_rows: bool = False) -> Path:
     Args:
         run: a run folder or a log.
         out: where the folder goes.
-        public_rows: nothing has to be protected; without it, noise from the seed is a reason to refuse.
+        public_rows: nothing has to be protected; without it, noise from the seed, a caveat or an infinite ε is a reason
+            to refuse. The record then says that nothing in it protects its rows.
     """
     recorded = read(run)
     _, t, start = next(recorded)
@@ -119,7 +120,7 @@ def _first(start: events.RunStarted, run: Path, *, public_rows: bool) -> events.
     refuse_thinned(start)  # charges that it does not hold would seem never to have been made
     scenario: dict[str, Any] = deepcopy(start.scenario)
     scenario.get("log", {}).pop("private", None)
-    fit = PUBLISHED if start.fit == FROM_SECRET else OF_PUBLIC_ROWS
+    fit = OF_PUBLIC_ROWS if public_rows else PUBLISHED
     return replace(start, private=False, published=True, fit=fit, scenario=scenario)
 
 

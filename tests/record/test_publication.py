@@ -120,6 +120,7 @@ def test_what_cannot_be_given_away_is_refused_unless_its_rows_are_public(tmp_pat
         publish(folder, tmp_path / "published")
     assert not (tmp_path / "published").exists()
     public = publish(folder, tmp_path / "published", public_rows=True)
+    assert next(event for _, _, event in read(public)).fit == publication.OF_PUBLIC_ROWS
     assert verify(public, ALIGNED).findings == ()
     assert replay(public).findings == ()
 
