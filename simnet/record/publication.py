@@ -38,6 +38,11 @@ LABELS_DEAL = (
     "where it lies, and not that"
 )
 
+PEAKS_SCALE = (
+    "columns are divided by their largest values, so a row that holds one changes all others; scale the data by public "
+    "bounds and say data.columns = 'as-they-are'"
+)
+
 
 def _evaluation(event: events.EvaluationDone) -> events.EvaluationDone:
     return replace(event, train_loss=None, objective=None, agent_train_loss=None)

@@ -6,10 +6,12 @@ import json
 import tomllib
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from simnet import Scenario, run
 from simnet.agent.pacing import ALIGNED
+from simnet.build import build
 from simnet.errors import LogError
 from simnet.record import events, publication
 from simnet.record.log import read
@@ -123,6 +125,32 @@ def test_what_cannot_be_given_away_is_refused_unless_its_rows_are_public(tmp_pat
     assert next(event for _, _, event in read(public)).fit == publication.OF_PUBLIC_ROWS
     assert verify(public, ALIGNED).findings == ()
     assert replay(public).findings == ()
+
+
+def test_rows_that_scale_each_other_are_not_given_away(tmp_path):
+    """One row with the largest value of a column changes every other row, and ε counts with one row's change."""
+    rng = np.random.default_rng(1)
+    rows = np.round(rng.uniform(-0.5, 0.5, (90, 3)), 3)
+    labels = np.where(rng.random(90) < 0.5, 1, -1)
+    parts = {}
+    for columns in (None, "as-they-are"):
+        for secret in (0.5, 40.0):
+            rows[0, 1] = secret
+            table = np.column_stack([rows, labels])
+            np.savetxt(tmp_path / "own.csv", table, fmt="%g", delimiter=",", header="a,b,c,label", comments="")
+            data = {"source": str(tmp_path / "own.csv")} | ({"columns": columns} if columns else {})
+            scenario = Scenario.of(BASE | {"data": data, "privacy": {"epsilon": 9.0, "noise": "fresh"}})
+            dealt = [part.X for part in build(scenario).learning.parts]
+            parts[columns, secret] = np.vstack([each.toarray() if hasattr(each, "toarray") else each for each in dealt])
+        folder = run(scenario, tmp_path / "runs").folder
+        if columns is None:
+            with pytest.raises(LogError, match="a row that holds one changes all others"):
+                publish(folder, tmp_path / "published")
+        else:
+            publish(folder, tmp_path / "published")
+    moved = {c: int(np.count_nonzero((parts[c, 0.5] != parts[c, 40.0]).any(axis=1))) for c in (None, "as-they-are")}
+    assert moved[None] > 60
+    assert moved["as-they-are"] <= 1
 
 
 @pytest.mark.parametrize("log", [{"kinds": ["release", "broadcast"]}, {"sample": 0.4}])
