@@ -149,7 +149,8 @@ def same_course(live: Result, simulated: Result) -> None:
     for kind in (events.ReleaseMade, events.PrivacySpent, events.SvtTested, events.BroadcastSkipped):
         assert told(live, kind) == told(simulated, kind)
     assert live.summary["accuracy"] == simulated.summary["accuracy"]
-    assert live.summary["privacy"] == simulated.summary["privacy"]
+    # Real work takes its own time, which ε does not cover.
+    assert live.summary["privacy"] | {"caveats": []} == simulated.summary["privacy"] | {"caveats": []}
     counted = ("broadcasts", "skips", "notices", "messages", "delivered", "payload_bytes", "wire_bytes", "in_flight")
     live_counts, counts = live.summary["communication"], simulated.summary["communication"]
     assert {name: live_counts[name] for name in counted} == {name: counts[name] for name in counted}
