@@ -35,6 +35,9 @@ class _Listener:
         self._engine = engine
         self.heard: float | None = None
 
+    def admits(self, message: object) -> bool:
+        return True
+
     def receive(self, frame: object, parts: object) -> None:
         self.heard = self._engine.now
 

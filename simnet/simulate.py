@@ -22,7 +22,7 @@ from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
 from simnet.network.topology import agent_names
-from simnet.record import events, publication
+from simnet.record import events, fitness
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
 from simnet.record.formats import summary_html
@@ -238,15 +238,15 @@ def first_event(
         caveats=caveats,
         noise_key=built.noise_key,
         in_step=built.scenario.network.pacing.aligned,
-        linear_gaussian=linear and publication.TIMES_TELL not in caveats,
+        linear_gaussian=linear and fitness.TIMES_TELL not in caveats,
     )
 
 
 def _fitness(built: World, *, own: bool) -> str:
     """What the record of a run is fit for."""
     if not built.calibration.noisy:
-        return publication.NO_NOISE
-    return publication.FROM_SECRET if own or built.noise_key is not None else publication.FROM_SEED
+        return fitness.NO_NOISE
+    return fitness.FROM_SECRET if own or built.noise_key is not None else fitness.FROM_SEED
 
 
 def _watcher(progress: Progress, rounds: int) -> Subscriber:

@@ -1,18 +1,19 @@
-"""An eavesdropper that tries to break the promise of a scenario.
+"""Does a scenario keep its promise? An auditor looks at the mechanism, an eavesdropper tries to break the ε.
 
 >>> from simnet import Scenario
 >>> from simnet.audit import Audit, audit
 >>> scenario = Scenario.of({"data": {"source": "synthetic"}, "algorithm": {"name": "dvp"}, "rounds": 1})
->>> audit(scenario, Audit(runs=10)).broken
-False
+>>> print(audit(scenario, Audit(runs=10)).verdict)
+inconclusive
 """
 
 from __future__ import annotations
 
-from simnet.audit.bounds import gaussian_shape, lower_bound
-from simnet.audit.result import AuditResult, promise
+from simnet.audit.bounds import against_curve, gaussian_shape, lower_bound
+from simnet.audit.promises import promise, promised_curve
+from simnet.audit.result import AuditResult
 from simnet.audit.section import Audit, load_audit
-from simnet.audit.trials import Progress, run_trials
+from simnet.audit.trials import Progress, examined, run_trials
 from simnet.scenario import Scenario
 
 __all__ = ["Audit", "AuditResult", "audit", "load_audit"]
@@ -31,9 +32,13 @@ def audit(
     """
     plan = plan or Audit()
     trials = run_trials(scenario, plan, workers, progress)
-    delta = scenario.privacy.delta
-    bound = lower_bound(trials.first, trials.second, delta, plan.confidence)
+    delta, confidence = scenario.privacy.delta, 0.5 * (1.0 + plan.confidence)
+    # Two statements about ε, each with half of the error: one at δ, one over the whole curve.
+    bound = lower_bound(trials.first, trials.second, delta, confidence)
+    curve = promised_curve(trials.charges, scenario, plan)
+    closest = against_curve(trials.first, trials.second, curve, confidence) if curve else None
     # The score was chosen by every other run; the rest is for judging it.
     first, second = (table[1::2, bound.column] for table in (trials.first, trials.second))
     shape = gaussian_shape(first, second, delta, plan.confidence)
-    return AuditResult(scenario, plan, trials, promise(trials.charges, scenario, plan), bound, shape)
+    seen = examined(trials, scenario, plan)
+    return AuditResult(scenario, plan, trials, promise(trials.charges, scenario, plan), bound, closest, shape, seen)

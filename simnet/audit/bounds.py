@@ -9,6 +9,7 @@ score gives a weak bound, never a wrong one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,7 @@ _FARTHEST = 1e300
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on ε, and the event that gives it.
+    """A lower bound on ε at δ, what was `promised` there, and the event that gives it.
 
     The event is "the score in `column` lies above `threshold`" (or, if not `above`, at or below it). It happened
     `likely` times out of `runs` on the data set that it speaks for and `unlikely` times on the other; `first` says
@@ -39,6 +40,8 @@ class Bound:
     """
 
     epsilon: float
+    delta: float
+    promised: float
     column: int
     threshold: float
     above: bool
@@ -47,14 +50,28 @@ class Bound:
     unlikely: int
     runs: tuple[int, int]
 
+    @property
+    def excess(self) -> float:
+        """By how much the bound is above the promise; negative if it is not."""
+        return self.epsilon - self.promised
+
+
+PromisedCurve = Sequence[tuple[float, float]]
+"""Pairs of δ and the ε that is promised at it."""
+
 
 def lower_bound(first: Table, second: Table, delta: float, confidence: float = 0.95) -> Bound:
-    """ε is at least this, with the given confidence; 0 if the scores prove nothing.
+    """ε at δ is at least this, with the given confidence; 0 if the scores prove nothing."""
+    return against_curve(first, second, ((delta, 0.0),), confidence)
+
+
+def against_curve(first: Table, second: Table, curve: PromisedCurve, confidence: float = 0.95) -> Bound:
+    """The lower bound that is farthest above what is promised, or closest to it, at any δ of the curve.
 
     Rows are independent runs, columns are scores. Every other run serves to choose the score, the threshold and the
     direction; the frequencies of the event so chosen are then counted in the runs that had no part in the choice, and
     ε >= log((p − δ)/q) with the Clopper-Pearson limits p and q of its two probabilities, each at half of the error
-    (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021).
+    (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021). That holds for all δ at once: it is one event.
     """
     first, second = _table(first), _table(second)
     if min(len(first), len(second)) < 4:
@@ -62,8 +79,8 @@ def lower_bound(first: Table, second: Table, delta: float, confidence: float = 0
     if not 0.0 < confidence < 1.0:
         raise BudgetError(f"confidence = {confidence}: it lies strictly between 0 and 1")
     error = 0.5 * (1.0 - confidence)
-    chosen = _choose(first[0::2], second[0::2], delta, error / _CAUTION)
-    return _judge(chosen, first[1::2], second[1::2], delta, error)
+    chosen = _choose(first[0::2], second[0::2], curve, error / _CAUTION)
+    return _judge(chosen, first[1::2], second[1::2], curve, error)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -132,8 +149,8 @@ _Chosen = tuple[int, float, bool, bool]
 """An event: the column, threshold, above and first of a `Bound`."""
 
 
-def _choose(first: Table, second: Table, delta: float, error: float) -> _Chosen:
-    """The event whose bound would be best if the runs at hand were to judge it."""
+def _choose(first: Table, second: Table, curve: PromisedCurve, error: float) -> _Chosen:
+    """The event whose bound would be farthest above the promise if the runs at hand were to judge it."""
     best, chosen = -math.inf, (0, 0.0, True, True)
     for column in range(first.shape[1]):
         cuts = _cuts(first[:, column], second[:, column])
@@ -143,21 +160,24 @@ def _choose(first: Table, second: Table, delta: float, error: float) -> _Chosen:
             for forward in (True, False):
                 likely, unlikely = counts if forward else counts[::-1]
                 sizes = (len(first), len(second)) if forward else (len(second), len(first))
-                bounds = _log_ratio(likely, sizes[0], unlikely, sizes[1], delta, error)
+                bounds = _excesses(likely, sizes[0], unlikely, sizes[1], curve, error).max(axis=0)
                 place = int(np.argmax(bounds))
                 if bounds[place] > best:
                     best, chosen = float(bounds[place]), (column, float(cuts[place]), above, forward)
     return chosen
 
 
-def _judge(chosen: _Chosen, first: Table, second: Table, delta: float, error: float) -> Bound:
+def _judge(chosen: _Chosen, first: Table, second: Table, curve: PromisedCurve, error: float) -> Bound:
     column, threshold, above, forward = chosen
     happened = [int(np.count_nonzero((side[:, column] > threshold) == above)) for side in (first, second)]
     sizes = (len(first), len(second))
     if not forward:
         happened, sizes = happened[::-1], sizes[::-1]
-    bound = _log_ratio(np.array([happened[0]]), sizes[0], np.array([happened[1]]), sizes[1], delta, error)
-    return Bound(max(0.0, float(bound[0])), *chosen, happened[0], happened[1], sizes)
+    excesses = _excesses(np.array([happened[0]]), sizes[0], np.array([happened[1]]), sizes[1], curve, error)[:, 0]
+    place = int(np.argmax(excesses))
+    delta, promised = curve[place]
+    epsilon = max(0.0, float(excesses[place]) + promised)
+    return Bound(epsilon, delta, promised, *chosen, happened[0], happened[1], sizes)
 
 
 def _cuts(first: Vector, second: Vector) -> Vector:
@@ -172,14 +192,23 @@ def _cuts(first: Vector, second: Vector) -> Vector:
     return np.unique(np.concatenate([*ends, every[places]]))
 
 
-def _log_ratio(
-    likely: npt.NDArray[np.int64], n: int, unlikely: npt.NDArray[np.int64], other: int, delta: float, error: float
-) -> Vector:
-    """log((p − δ)/q), p and q Clopper-Pearson's lower and upper limits; −inf where p <= δ."""
+def _excesses(
+    likely: npt.NDArray[np.int64],
+    n: int,
+    unlikely: npt.NDArray[np.int64],
+    other: int,
+    curve: PromisedCurve,
+    error: float,
+) -> Table:
+    """log((p − δ)/q) minus what is promised at δ, a row for each δ; −inf where p <= δ.
+
+    p and q are Clopper-Pearson's lower and upper limits.
+    """
     lower = np.where(likely > 0, betaincinv(np.maximum(likely, 1), n - likely + 1, error), 0.0)
     upper = np.where(unlikely < other, betaincinv(unlikely + 1, np.maximum(other - unlikely, 1), 1.0 - error), 1.0)
-    excess = lower - delta
-    return np.asarray(np.where(excess > 0.0, np.log(np.where(excess > 0.0, excess, 1.0) / upper), -np.inf))
+    deltas, promised = np.array(curve).T[:, :, np.newaxis]
+    gap = lower - deltas
+    return np.asarray(np.where(gap > 0.0, np.log(np.where(gap > 0.0, gap, 1.0) / upper), -np.inf) - promised)
 
 
 def _table(scores: Table) -> Table:

@@ -19,10 +19,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
-from simnet.audit.lies import lying_flips, lying_peer, lying_plans, who
+from simnet.audit.lies import LIES, Lie, who
 from simnet.audit.section import Audit
 from simnet.build import World, build, hold, own_objectives, training
 from simnet.errors import ScenarioError
@@ -37,6 +38,7 @@ from simnet.vectors import Vector
 
 Report = tuple[bytes, float]
 """A row as it travels: its features, and its label."""
+_WITNESSES = 8
 SINE = 0.3
 """s of the adversarial pair; c = √(1 − s²)."""
 
@@ -96,29 +98,45 @@ class Pair:
     @property
     def adversary(self) -> int | None:
         """The victim's neighbour that drives it, if one does."""
-        if self.plan.canary != "adversarial":
-            return None
-        return int(min(self.worlds[0].graph[self.plan.victim]))
+        return neighbour(self.worlds[0], self.plan.victim) if self.plan.canary in _DRIVEN else None
+
+    @property
+    def witnesses(self) -> list[int]:
+        """The agents, nearest first, whose noise the auditor compares with the holder's; none that drives it."""
+        graph = self.worlds[0].graph
+        near = list(nx.single_source_shortest_path_length(graph, self.holder))
+        return [agent for agent in near if agent not in (self.holder, self.adversary)][:_WITNESSES]
+
+    @property
+    def lie(self) -> Lie:
+        """What the holder of the row does in place of what it should; nothing if it is honest."""
+        return Lie("nothing") if self.plan.lie is None else LIES[self.plan.lie]
 
     def path(self, side: int, noise_seed: int) -> RowPath:
         """How the row travels in one run of one world."""
         every = self.paths[side]
-        flipped = lying_flips(1.0 - every[0].probability, self.worlds[side].scenario, self.plan.lie)
+        flipped = self.lie.flips * (1.0 - every[0].probability)
         draw = Streams(noise_seed).generator("labels", self.plan.victim).random()
         return every[-1] if draw < flipped else every[0]
 
     def peers(self, side: int, noise_seed: int) -> list[Peer]:
         """All agents of one world, their privacy noise drawn from streams of their own seed."""
-        world, plan = self.worlds[side], self.plan
-        calibration = lying_plans(world.calibration, self.holder, plan.lie)
+        world, liar = self.worlds[side], self.holder
+        plans = list(world.calibration.plans)
+        plans[liar] = self.lie.plan(plans[liar])
+        calibration = replace(world.calibration, plans=plans)
         made = self._made(world, calibration, self.path(side, noise_seed), noise_seed)
-        made[self.holder] = lying_peer(made[self.holder], plan.lie)
+        made[liar] = self.lie.peer(made[liar], Streams(noise_seed), neighbour(world, liar))
         return self._driven(world, made)
 
-    def shadows(self, side: int, path: int = 0) -> list[Peer]:
-        """Honest agents of one world, for an eavesdropper that wants to retrace their steps."""
+    def shadows(self, side: int, path: int = 0, noise_seed: int | None = None) -> list[Peer]:
+        """Honest agents of one world, for an eavesdropper that wants to retrace their steps.
+
+        Who names the run is told what an agent draws once and what protects nothing (PDML's tilt).
+        """
         world = self.worlds[side]
-        made = self._made(world, world.calibration, self.paths[side][path], world.scenario.seed)
+        seed = world.scenario.seed if noise_seed is None else noise_seed
+        made = self._made(world, world.calibration, self.paths[side][path], seed)
         return self._driven(world, made)
 
     def _made(self, world: World, calibration: Calibration, path: RowPath, seed: int) -> list[Peer]:
@@ -132,8 +150,28 @@ class Pair:
         if self.adversary is not None:
             victim, method = self.plan.victim, world.scenario.algorithm
             honest, degree = made[self.adversary], world.sizes[victim].degree
-            made[self.adversary] = method.driver(honest, victim, degree, self.plan.drive)
+            made[self.adversary] = method.driver(honest, victim, degree, self._places())
         return made
+
+    def _places(self) -> list[Vector]:
+        """Where the adversary drives the victim, round by round."""
+        away = np.zeros(self.worlds[0].learning.features)
+        away[1] = -self.plan.drive
+        places = {
+            "adversarial": [away],
+            "alternating": [away, -away],
+            "absorber": [np.full_like(away, self.plan.drive)],
+        }
+        return places[self.plan.canary]
+
+
+_DRIVEN = ("adversarial", "alternating", "absorber")
+"""The canaries with a hostile neighbour."""
+
+
+def neighbour(world: World, agent: int) -> int:
+    """One of an agent's neighbours; the agent itself if it has none."""
+    return int(min(world.graph[agent], default=agent))
 
 
 def pair(scenario: Scenario, plan: Audit) -> Pair:
@@ -169,18 +207,20 @@ def _check_places(world: World, plan: Audit) -> None:
             raise ScenarioError(f"audit.links: agents {a} and {b} share no link in this topology")
     if plan.links and not any(holder(world, plan) in link for link in plan.links):
         raise ScenarioError(f"audit.links: no link of agent {holder(world, plan)}, which has the row, is overheard")
-    if plan.canary == "adversarial":
+    if plan.lie is not None and LIES[plan.lie].flips < 1.0 and not world.scenario.algorithm.flips_labels:
+        raise ScenarioError(f"audit.lie = '{plan.lie}': only {who('flips_labels')} flips labels")
+    if plan.canary in _DRIVEN:
         _check_adversary(world, plan)
 
 
 def _check_adversary(world: World, plan: Audit) -> None:
     spec = world.scenario.algorithm
     if world.learning.features < 2:
-        raise ScenarioError("audit.canary = 'adversarial': it needs data with at least two features")
+        raise ScenarioError(f"audit.canary = '{plan.canary}': it needs data with at least two features")
     if not world.graph[plan.victim]:
-        raise ScenarioError(f"audit.canary = 'adversarial': the victim, agent {plan.victim}, has no neighbour")
+        raise ScenarioError(f"audit.canary = '{plan.canary}': the victim, agent {plan.victim}, has no neighbour")
     if reason := spec.not_driven(plan.victim, reports_heard=plan.evidence == "all"):
-        raise ScenarioError(f"audit.canary = 'adversarial': {reason}")
+        raise ScenarioError(f"audit.canary = '{plan.canary}': {reason}")
 
 
 def holder(world: World, plan: Audit) -> int:
@@ -197,7 +237,7 @@ def _rows(world: World, plan: Audit) -> tuple[tuple[Vector, float], tuple[Vector
         row = held.toarray()[0] if isinstance(held, sp.csr_array) else held[0]
         return (row, float(part.y[plan.row])), (row, -float(part.y[plan.row]))
     first = np.zeros(features)
-    if plan.canary == "worst-case":
+    if plan.canary in ("worst-case", "absorber"):
         first[0] = 1.0
         first = _bounded(first)
         return (first, 1.0), (first, -1.0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,22 +13,37 @@ import tomli_w
 from rich.table import Table
 
 from simnet.audit.bounds import Bound
+from simnet.audit.conformance import LEAST_FACTOR, LEAST_RUNS, Conformance
 from simnet.audit.section import Audit
 from simnet.audit.trials import Trials
 from simnet.methods.method import Promise
-from simnet.privacy import claims
-from simnet.privacy.ledger import Charge, account, claim_of
 from simnet.record.atomic import AtomicFolder, refusing
 from simnet.record.folder import slug
 from simnet.record.formats import csv_text, json_text
 from simnet.scenario import Scenario
 
 
+class Verdict(StrEnum):
+    """What an audit comes to."""
+
+    HOLDS = "holds"
+    BROKEN_MECHANISM = "broken (mechanism)"
+    BROKEN_EPSILON = "broken (ε)"
+    INCONCLUSIVE = "inconclusive"
+    NOTHING = "nothing is promised"
+
+
+EXIT_CODES = {Verdict.BROKEN_MECHANISM: 1, Verdict.BROKEN_EPSILON: 1, Verdict.INCONCLUSIVE: 3}
+"""Of the command line, where it is not 0; 2 is for a user's mistake."""
+
+
 @dataclass(frozen=True)
 class AuditResult:
-    """The lower bound on ε and what it is held against.
+    """What the mechanism was seen to do, the lower bound on ε, and what both are held against.
 
-    `gaussian` is the bound that would hold if the chosen score were Gaussian on both data sets; None if it is not.
+    `closest` is the lower bound at the δ where it comes closest to the promise, or farthest above it; None if nothing
+    is promised at any. `gaussian` is the bound that would hold if the chosen score were Gaussian on both data sets;
+    None if it is not.
     """
 
     scenario: Scenario
@@ -36,17 +51,33 @@ class AuditResult:
     trials: Trials
     promise: Promise
     bound: Bound
+    closest: Bound | None
     gaussian: float | None
+    conformance: Conformance
 
     @property
     def broken(self) -> bool:
-        return self.bound.epsilon > self.promise.epsilon
+        return self.verdict in (Verdict.BROKEN_MECHANISM, Verdict.BROKEN_EPSILON)
 
     @property
-    def verdict(self) -> str:
-        if self.broken:
-            return "BROKEN: lower bound above the claim"
-        return "holds" if math.isfinite(self.promise.epsilon) else "nothing is promised"
+    def epsilon_broken(self) -> bool:
+        """Whether a lower bound lies above the promise, at the scenario's δ or at another."""
+        return self.bound.epsilon > self.promise.epsilon or (self.closest is not None and self.closest.excess > 0.0)
+
+    @property
+    def verdict(self) -> Verdict:
+        if not math.isfinite(self.promise.epsilon):
+            return Verdict.NOTHING
+        if self.conformance.broken_by:
+            return Verdict.BROKEN_MECHANISM
+        if self.epsilon_broken:
+            return Verdict.BROKEN_EPSILON
+        return Verdict.HOLDS if self.conformance.conclusive else Verdict.INCONCLUSIVE
+
+    @property
+    def exit_code(self) -> int:
+        """Of the command line."""
+        return EXIT_CODES.get(self.verdict, 0)
 
     @property
     def score(self) -> str:
@@ -80,8 +111,20 @@ class AuditResult:
                 "unlikely": bound.unlikely,
                 "runs": list(bound.runs),
             },
+            "curve": None if self.closest is None else self._curve(self.closest),
+            "f90": self.conformance.f90,
+            "conformance": self.conformance.summary(),
             "broken": self.broken,
-            "verdict": self.verdict,
+            "verdict": self.verdict.value,
+        }
+
+    def _curve(self, closest: Bound) -> dict[str, Any]:
+        """Where on the curve of ε and δ the lower bound comes closest to the promise."""
+        return {
+            "delta": closest.delta,
+            "promised": closest.promised,
+            "lower_bound": closest.epsilon,
+            "score": self.trials.names[closest.column],
         }
 
     def store(self, out: str | Path) -> Path:
@@ -121,26 +164,6 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def promise(charges: Iterable[Charge], scenario: Scenario, plan: Audit) -> Promise:
-    """What the audited agent says it spends: the ε that a lower bound is held against.
-
-    The charges are those of whoever has the row. `paper` calibration promises what its paper claims, any other a proof;
-    the method knows whom it promises what (`Method.promise`). Of the tests alone the paper claims what the theorem that
-    it cites gives, ε1 + ε2, before it turns that into zCDP.
-    """
-    every = tuple(charges)
-    kept_by = "claimed" if scenario.privacy.calibration == "paper" else "proven"
-    if plan.evidence != "tests":
-        spent = account(every, scenario.privacy.delta)
-        heard = plan.evidence == "all"
-        return scenario.algorithm.promise(spent, kept_by, owner=plan.victim, reports_heard=heard)
-    tests = [charge for charge in every if charge.mechanism == "sparse-vector"]
-    looked_at = [charge for charge in every if charge.mechanism == "tested-objective"]
-    prices = [claim_of(charge.use) for charge in tests]
-    claimed = sum(math.inf if price is None else claims.pure_epsilon(price.rho) for price in prices)
-    return Promise(claimed, account([*tests, *looked_at], scenario.privacy.delta).proven_epsilon, kept_by)
-
-
 def audit_table(result: AuditResult) -> Table:
     """One audit, at most 80 columns wide."""
     plan, bound = result.plan, result.bound
@@ -153,27 +176,58 @@ def audit_table(result: AuditResult) -> Table:
     table.add_column(style="dim")
     side = "tests only; " if plan.evidence == "tests" else ""
     event = f"{result.score}: {bound.likely:,} of {bound.runs[0]:,} against {bound.unlikely:,} of {bound.runs[1]:,}"
+    seen = result.conformance
     rows = [
         ("ε claimed", _number(result.promise.claimed), f"{side}by the method's paper"),
         ("ε proven", _number(result.promise.proven), f"{side}by a theorem we stand behind"),
         ("lower bound", _number(bound.epsilon), f"at {plan.confidence:.0%} confidence; {event}"),
         ("Gaussian shape", _number(result.gaussian), "a lower bound only if the score is Gaussian"),
+    ]
+    if result.closest is not None:
+        closest = result.closest
+        where = f"at δ = {closest.delta:.2g}, where {closest.promised:.4g} is promised; the closest it comes"
+        rows.append(("on the curve", _number(closest.epsilon), where))
+    rows += [
+        ("mechanism", _number_of_findings(len(seen.broken_by)), _findings(seen)),
+        ("f90", "–" if seen.f90 is None else f"{seen.f90:.2f}", "noise times this is caught in nine audits of ten"),
         ("runs", f"{plan.runs:,}", "on each data set, half of them to choose the event"),
     ]
     if plan.lie is not None:
         rows.append(("lie", plan.lie, "what the victim was made to do"))
-    rows.append(("verdict", result.verdict.partition(":")[0], _reason(result, kept[result.promise.kept_by])))
+    rows.append(("verdict", result.verdict, _reason(result, kept[result.promise.kept_by])))
     for row in rows:
         table.add_row(*row)
     return table
 
 
 def _reason(result: AuditResult, kept: str) -> str:
-    if result.broken:
-        return f"lower bound above the claim of {result.promise.epsilon:.4g} ({kept})"
-    if not math.isfinite(result.promise.epsilon):
-        return "no finite ε is promised"
-    return f"nothing found against ε = {result.promise.epsilon:.4g} ({kept})"
+    seen, promised = result.conformance, result.promise.epsilon
+    match result.verdict:
+        case Verdict.NOTHING:
+            return "no finite ε is promised"
+        case Verdict.BROKEN_MECHANISM:
+            return seen.sentences[0] if seen.sentences else "what is drawn is not what was promised"
+        case Verdict.BROKEN_EPSILON:
+            return f"lower bound above the claim of {promised:.4g} ({kept}), or above its curve"
+        case Verdict.HOLDS:
+            return f"nothing found against ε = {promised:.4g} ({kept})"
+    if result.plan.runs < LEAST_RUNS:
+        return f"nothing found, but it takes at least {LEAST_RUNS} runs on each data set to say so"
+    if seen.f90 is None:
+        return "nothing found, but no noise could be recovered to look at"
+    return f"nothing found, but noise times {LEAST_FACTOR:g} might have been missed"
+
+
+def _findings(seen: Conformance) -> str:
+    if seen.breaches:
+        return ", ".join(f"{check} ({count:,} times)" for check, count in seen.breaches.items())
+    broken = [each for each in seen.families if each.name in seen.broken_by]
+    found = [f"{each.name}: {each.worst}, p = {each.p_value:.1g}" for each in broken]
+    return "; ".join(found[:2]) or "payloads, ledger, traffic and noise are as they should be"
+
+
+def _number_of_findings(count: int) -> str:
+    return f"{count} broken" if count else "clean"
 
 
 def _number(value: float | None) -> str:

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from simnet.audit.lies import LIES
 from simnet.errors import ScenarioError
 from simnet.parts.fields import NonNegative, Number, Share, Whole
-from simnet.parts.part import Section
+from simnet.parts.part import Section, WordOf
 from simnet.scenario import Scenario
 from simnet.scenario.messages import sentence
 from simnet.scenario.overrides import set_path
@@ -21,8 +22,7 @@ from simnet.scenario.toml import parse
 
 Runs = Annotated[int, BeforeValidator(Number("a whole number of at least 4", 4, 2**53, whole=True))]
 """Half of them choose an event and half count it, and a count of one says nothing."""
-Canary = Literal["label-flip", "worst-case", "adversarial"]
-Lie = Literal["reused-noise", "half-noise", "half-flips", "true-gradient"]
+Canary = Literal["label-flip", "worst-case", "adversarial", "alternating", "absorber"]
 
 
 class Audit(Section):
@@ -31,8 +31,10 @@ class Audit(Section):
     runs: Runs = Field(2000, description="runs on each of the two neighbouring data sets")
     canary: Canary = Field(
         "worst-case",
-        description="the row in question: its label flipped; a unit row whose label changes; or a pair of rows that an "
-        "adversarial neighbour makes as influential as a row can be",
+        description="the row in question: its label flipped; a unit row whose label changes; a pair of rows that an "
+        "adversarial neighbour makes as influential as a row can be, in every round or in every other one "
+        "(`alternating`); or a unit row whose label changes beside a neighbour that drives the model so far that "
+        "rounding would absorb the noise",
     )
     victim: Whole = Field(0, description="the agent whose row it is")
     row: Whole = Field(0, description="the row, counted from 0 in the victim's data")
@@ -44,11 +46,11 @@ class Audit(Section):
         "max_releases = 1)",
     )
     confidence: Share = Field(0.95, description="of the lower bound on ε")
-    drive: NonNegative = Field(20.0, description="`adversarial`: how far the neighbour drives the victim's model")
-    lie: Lie | None = Field(
-        None,
-        description="make the victim break its promise: draw noise once and reuse it, add noise for half the "
-        "sensitivity, (PDML) flip labels half as often, or (R-ADMM) step along the true gradient",
+    drive: NonNegative = Field(
+        20.0, description="how far a hostile neighbour drives the victim's model; `absorber` needs about 4e14"
+    )
+    lie: Annotated[str, WordOf(LIES)] | None = Field(
+        None, description="how the victim is made to break its promise: one of the lies that docs/audit.md lists"
     )
 
 

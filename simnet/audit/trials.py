@@ -14,33 +14,45 @@ from functools import lru_cache
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from simnet.agent.pacing import ALIGNED
+from simnet.audit.answers import Answer
 from simnet.audit.bounds import Table
+from simnet.audit.conformance import Conformance, Evidence, conformance, standard_noise
 from simnet.audit.pair import Pair, pair
-from simnet.audit.scores import read, report_score, score, score_tests
+from simnet.audit.scores import Reading, read, report_score, score, score_tests
 from simnet.audit.section import Audit
-from simnet.audit.transcript import Eavesdropper
+from simnet.audit.transcript import Breach, Eavesdropper, Round, Tap, retraceable, shows_noise
 from simnet.diagnostics import tell
 from simnet.methods.peer import Peer
 from simnet.privacy.ledger import Charge
-from simnet.record.bus import Bus, Subscriber
+from simnet.record.bus import Subscriber
 from simnet.record.events import DualUpdated, Event
+from simnet.record.laws import Laws
+from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.simulate import play
 from simnet.streams import Streams
+from simnet.vectors import Vector
 
 Progress = Callable[[int, int], None]
 
 _CHUNK = 50
+_Chunk = tuple[int, int, "list[OneRun]"]
+"""A side, the number of its first run, and the runs."""
 
 
 @dataclass(frozen=True)
 class Trials:
-    """The scores of all runs, one row per run and one column per name, and the victim's charges in the first run."""
+    """The scores of all runs, one row per run and one column per name, and the victim's charges in the first run.
+
+    `evidence` is what the auditor saw in the runs of either side.
+    """
 
     names: tuple[str, ...]
     first: Table
     second: Table
     charges: tuple[Charge, ...]
+    evidence: tuple[list[Evidence], list[Evidence]]
 
 
 def noise_seed(scenario: Scenario, side: int, run: int) -> int:
@@ -52,22 +64,39 @@ def run_trials(scenario: Scenario, plan: Audit, workers: int, progress: Progress
     """All runs. The same scenario and plan give the same scores, whatever the number of workers."""
     task = pickle.dumps((scenario, plan))
     chunks = [(side, start) for side in (0, 1) for start in range(0, plan.runs, _CHUNK)]
-    scores: list[list[dict[str, float]]] = [[{}] * plan.runs, [{}] * plan.runs]
+    runs: tuple[list[OneRun], list[OneRun]] = ([], [])
+    parts: dict[tuple[int, int], list[OneRun]] = {}
     tell("attack started", scenario=scenario.name, runs=2 * plan.runs, workers=workers)
     if progress is not None:
         progress(0, 2 * plan.runs)
     for finished, (side, start, found) in enumerate(_all(task, chunks, workers), 1):
-        scores[side][start : start + len(found)] = found
+        parts[side, start] = found
         if progress is not None:
             progress(min(finished * _CHUNK, 2 * plan.runs), 2 * plan.runs)
     tell("attack finished", scenario=scenario.name, runs=2 * plan.runs)
-    names = tuple(scores[0][0])
-    tables = [np.array([[each[name] for name in names] for each in side]) for side in scores]
+    for (side, _), found in sorted(parts.items()):
+        runs[side].extend(found)
+    names = tuple(runs[0][0].scores)
+    tables = [np.array([[each.scores[name] for name in names] for each in side]) for side in runs]
     charges = listen(_pair(task), 0, noise_seed(scenario, 0, 0)).charges
-    return Trials(names, tables[0], tables[1], tuple(charges))
+    evidence = ([each.evidence for each in runs[0]], [each.evidence for each in runs[1]])
+    return Trials(names, tables[0], tables[1], tuple(charges), evidence)
 
 
-def _all(task: bytes, chunks: list[tuple[int, int]], workers: int) -> Iterator[tuple[int, int, list[dict[str, float]]]]:
+def examined(trials: Trials, scenario: Scenario, plan: Audit) -> Conformance:
+    """What the auditor makes of all runs."""
+    method = scenario.algorithm
+    flips = method.flip_probability(scenario.privacy)
+    return conformance(
+        *trials.evidence,
+        method.holder(plan.victim),
+        flip_chance=flips,
+        labels_only=flips > 0.0 and plan.evidence == "all",
+        skips=method.has_test,
+    )
+
+
+def _all(task: bytes, chunks: list[tuple[int, int]], workers: int) -> Iterator[_Chunk]:
     if workers == 1:
         yield from (_chunk(task, side, start) for side, start in chunks)
         return
@@ -83,7 +112,7 @@ def _all(task: bytes, chunks: list[tuple[int, int]], workers: int) -> Iterator[t
             raise
 
 
-def _chunk(task: bytes, side: int, start: int) -> tuple[int, int, list[dict[str, float]]]:
+def _chunk(task: bytes, side: int, start: int) -> _Chunk:
     worlds = _pair(task)
     scenario, plan = worlds.worlds[0].scenario, worlds.plan
     with threadpool_limits(1):
@@ -97,58 +126,105 @@ def _pair(task: bytes) -> Pair:
     return pair(*pickle.loads(task))
 
 
-def run_once(worlds: Pair, side: int, seed: int) -> dict[str, float]:
-    """Let one world happen with its own noise, and score what was heard."""
+@dataclass(frozen=True)
+class OneRun:
+    """What is kept of a run: the scores of the eavesdropper, and the evidence of the auditor."""
+
+    scores: dict[str, float]
+    evidence: Evidence
+
+
+def run_once(worlds: Pair, side: int, seed: int) -> OneRun:
+    """Let one world happen with its own noise, score what was heard, and note what the auditor sees."""
     plan, built = worlds.plan, worlds.worlds[0]
     heard = listen(worlds, side, seed)
     noise = built.calibration.plans[worlds.holder]
     test = None if noise is None else noise.test
     if plan.evidence == "tests" and test is not None:
-        return score_tests([_shadow(worlds, each) for each in (0, 1)], heard.rounds, test)
-    first, second = (
+        scores = score_tests([_shadow(worlds, each, seed) for each in (0, 1)], heard.rounds, test)
+        return OneRun(scores, Evidence({}, heard.breaches, None))
+    truth = worlds.path(side, seed)
+    readings = [
         [
-            (path.probability, read(_shadow(worlds, each, number), heard.rounds, test))
+            (path, read(_shadow(worlds, each, seed, number), heard.rounds, test))
             for number, path in enumerate(worlds.paths[each])
         ]
         for each in (0, 1)
-    )
-    found = score(first, second)
-    report = worlds.path(side, seed).report
-    if plan.evidence == "all" and report is not None:
-        found["reports"] = report_score(report, *worlds.paths)
-    return found
+    ]
+    scores = score(*([(path.probability, reading) for path, reading in each] for each in readings))
+    if plan.evidence == "all" and truth.report is not None:
+        scores["reports"] = report_score(truth.report, *worlds.paths)
+    own = next(reading for path, reading in readings[side] if path is truth)
+    return OneRun(scores, _evidence(worlds, side, seed, heard, own))
 
 
-def _shadow(worlds: Pair, hypothesis: int, path: int = 0) -> Peer:
-    return worlds.shadows(hypothesis, path)[worlds.holder]
+def _evidence(worlds: Pair, side: int, seed: int, heard: Overheard, own: Reading) -> Evidence:
+    """What the auditor makes of a run; `own` is what the true data make of it as far as the eavesdropper hears."""
+    holder, truth = worlds.holder, worlds.path(side, seed)
+    path = worlds.paths[side].index(truth)
+    noise = worlds.worlds[0].calibration.plans[holder]
+    test = None if noise is None else noise.test
+    shadows = worlds.shadows(side, path, seed)
+    if worlds.plan.links:
+        own = read(shadows[holder], heard.everything[holder], test)
+    noises: dict[int, dict[int, tuple[Vector, float]]] = {}
+    answers: tuple[Answer, ...] = ()
+    if shows_noise(worlds.worlds[0].scenario):
+        noises = {holder: standard_noise(own)}
+        for agent in worlds.witnesses:
+            noises[agent] = standard_noise(read(shadows[agent], heard.everything[agent], None))
+    if test is not None and not test.shared_noise and retraceable(worlds.worlds[0].scenario):
+        answers = tuple(own.answers)
+    flipped = truth is worlds.paths[side][-1] if len(worlds.paths[side]) > 1 else None
+    return Evidence(noises, heard.breaches, heard.traffic, answers, flipped)
 
 
-def listen(worlds: Pair, side: int, seed: int) -> Eavesdropper:
-    """Simulate one run and hear what crosses the overheard links."""
+def _shadow(worlds: Pair, hypothesis: int, seed: int, path: int = 0) -> Peer:
+    return worlds.shadows(hypothesis, path, seed)[worlds.holder]
+
+
+@dataclass(frozen=True)
+class Overheard:
+    """A run as it was heard: the victim's rounds on the overheard links, everybody's on all of them, and breaches."""
+
+    rounds: list[Round]
+    everything: dict[int, list[Round]]
+    charges: list[Charge]
+    breaches: tuple[Breach, ...]
+    traffic: str
+
+    @property
+    def releases(self) -> int:
+        """How often the victim has sent a model."""
+        return sum(each.sent is not None for each in self.rounds)
+
+
+def listen(worlds: Pair, side: int, seed: int) -> Overheard:
+    """Simulate one run and hear what crosses the links; check the laws of its log."""
     plan, built = worlds.plan, worlds.worlds[side]
-    shadows = dict(enumerate(worlds.shadows(0)))
-    if built.scenario.algorithm.sends_models_only:
-        # Messages carry nothing but models: only the victim's steps need to be retraced.
-        shadows = {worlds.holder: shadows[worlds.holder]}
-    heard = frozenset(agent for link in plan.links for agent in link) or frozenset(built.graph)
-    ear = Eavesdropper(
-        worlds.holder,
-        lambda agent: sorted(built.graph[agent]),
-        shadows,
-        heard,
-        aligned=built.scenario.network.pacing.aligned,
-    )
+    everybody = frozenset(built.graph)
+    trusted = frozenset() if worlds.adversary is None else frozenset((worlds.adversary,))
+    auditor = Eavesdropper(built, worlds.holder, dict(enumerate(worlds.shadows(0))), everybody, trusted)
+    ears = [auditor]
+    if plan.links:
+        heard = frozenset(agent for link in plan.links for agent in link)
+        ears.append(Eavesdropper(built, worlds.holder, dict(enumerate(worlds.shadows(0))), heard, everybody))
     cap = built.scenario.algorithm.most_releases(built.scenario.rounds)
 
     def enough(_seq: int, _t: float, event: Event) -> None:
         """End the run once the victim has no answer left to give: all that follows is silence."""
-        if isinstance(event, DualUpdated) and event.agent == plan.victim and ear.releases >= cap:
+        if isinstance(event, DualUpdated) and event.agent == plan.victim and auditor.releases >= cap:
             raise _Stop
 
-    subscribers: list[Subscriber] = [ear, enough] if plan.evidence == "tests" else [ear]
+    laws, thinning = Laws(ALIGNED), built.scenario.log.thinning(built.scenario.seed)
+    subscribers: list[Subscriber] = [laws if thinning is None else Thinned(laws, thinning)]
+    if plan.evidence == "tests":
+        subscribers.append(enough)
     with suppress(_Stop):
-        play(built, Bus(*subscribers), worlds.peers(side, seed))
-    return ear
+        play(built, Tap(ears, *subscribers), worlds.peers(side, seed))
+    found = auditor.breaches if retraceable(built.scenario) else []
+    breaches = (*found, *(Breach("laws", sentence) for sentence in laws.finish()))
+    return Overheard(ears[-1].rounds, auditor.runs, auditor.charges, breaches, auditor.traffic)
 
 
 class _Stop(Exception):

@@ -28,7 +28,7 @@ from simnet.methods.method import AgentPlace, AgentSize, Calibration, Method, Su
 from simnet.methods.peer import Candidate, Known, Peer, Proposal, Solving, Work, alone, without_noise
 from simnet.parts.fields import Count, NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy, span
-from simnet.privacy.ledger import BARE
+from simnet.privacy.ledger import BARE, RECYCLED, Charge
 from simnet.privacy.problem import LocalProblem
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
@@ -114,13 +114,12 @@ class Decentralised(Method):
     def not_driven(self, victim: int, *, reports_heard: bool) -> str | None:
         return None
 
-    def driver(self, honest: Peer, victim: int, degree: int, drive: float) -> Peer:
+    def driver(self, honest: Peer, victim: int, degree: int, places: Sequence[Vector]) -> Peer:
         assert isinstance(honest, AdmmPeer), "all peers of a decentralised ADMM are"
-        goal = np.zeros_like(honest.theta)
-        goal[1] = -drive * degree
+        goals = [degree * place for place in places]
         place = AgentPlace(0, AgentSize(honest.objective.rows, honest.degree), 0, 0)
-        duals = self.keep_duals(len(goal), place)
-        return Driver(honest.objective, degree=honest.degree, eta=self.eta, duals=duals, victim=victim, goal=goal)
+        duals = self.keep_duals(honest.objective.features, place)
+        return Driver(honest.objective, degree=honest.degree, eta=self.eta, duals=duals, victim=victim, goals=goals)
 
 
 class Admm(Decentralised):
@@ -230,9 +229,12 @@ class AdmmPeer(Peer):
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         return without_noise(-self.subproblem(self.eta).gradient(released))
 
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        return (BARE,)
+
 
 class Driver(AdmmPeer):
-    """An adversarial neighbour: it learns nothing and sends what keeps the problem of `victim` at `goal`.
+    """An adversarial neighbour: it learns nothing and sends what keeps the problem of `victim` at its goals, in turn.
 
     The linear term of the victim's local problem that belongs to one link is 2λ − η(θ_i + θ_j), with λ the link's share
     of the dual. With θ_j(t) = λ(t−1)/η + g it is −2ηg after every round, whatever the victim released: the victim then
@@ -241,15 +243,23 @@ class Driver(AdmmPeer):
     """
 
     def __init__(
-        self, objective: LocalObjective, *, degree: int, eta: float, duals: Duals, victim: int, goal: Vector
+        self,
+        objective: LocalObjective,
+        *,
+        degree: int,
+        eta: float,
+        duals: Duals,
+        victim: int,
+        goals: Sequence[Vector],
     ) -> None:
         super().__init__(objective, degree=degree, eta=eta, tolerance=1.0, duals=duals)
         self._victim = victim
-        self._goal = goal
+        self._goals = goals
         self._share: Vector = np.zeros(objective.features)
 
     def propose(self, t: int) -> Proposal:
-        return Proposal((self._share / self.eta + self._goal,), 0, 0.0)
+        # It owns no rows that matter, and what it sends is a function of what was released.
+        return Proposal((self._share / self.eta + self._goals[t % len(self._goals)],), 0, 0.0, (RECYCLED,))
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
         super().absorb(t, sent, known)

@@ -32,10 +32,10 @@ from simnet.learning.dataset import Dataset, Matrix, joined
 from simnet.learning.feature_graph import fused
 from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Promise, Setting, Surroundings
-from simnet.methods.peer import LARGEST, OUTSIDE, Candidate, Hub, Known, Peer, Proposal, added, within
+from simnet.methods.peer import LARGEST, OUTSIDE, Candidate, Hub, Known, Peer, Proposal, added, reachable, within
 from simnet.parts.fields import NonNegative, Positive, Share
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
-from simnet.privacy.ledger import BARE, Account, Charge
+from simnet.privacy.ledger import BARE, RECYCLED, Account, Charge
 from simnet.privacy.mechanisms import HUB, Bound
 from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
@@ -217,12 +217,10 @@ class DpAdmm(Method):
             return "only an untrusted hub can drive a victim, which must be one of its leaves"
         return None
 
-    def driver(self, honest: Peer, victim: int, degree: int, drive: float) -> Peer:
+    def driver(self, honest: Peer, victim: int, degree: int, places: Sequence[Vector]) -> Peer:
         """The leaf of a star takes its gradient wherever the hub says: an adversarial hub says so."""
         assert isinstance(honest, HubPeer), "the neighbour of a leaf is the hub"
-        goal = np.zeros_like(honest.theta)
-        goal[1] = -drive
-        return HubDriver(honest, goal)
+        return HubDriver(honest, places)
 
 
 class DpAccAdmm(DpAdmm):
@@ -385,6 +383,13 @@ class HubPeer(Hub):
         noise = step / self.share - self.objective.loss_gradient(self.solver.start)
         return added(noise, "gaussian", self.schedule.rounds[t - 1].scale)
 
+    @property
+    def noise_source(self) -> np.random.Generator | None:
+        return self.rng
+
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        return (self.schedule.rounds[t - 1].charge,)
+
 
 class Listener(Peer):
     """A leaf of a trusted hub: its rows are there already."""
@@ -423,19 +428,28 @@ class LeafPeer(Peer):
 
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         """What a leaf added to its gradient."""
-        noise = released - self.objective.loss_gradient(self.point)
-        return added(noise, "gaussian", self.schedule.rounds[t - 1].scale)
+        clean = self.objective.loss_gradient(self.point)
+        scale = self.schedule.rounds[t - 1].scale
+        possible = scale == 0.0 or reachable(clean, released, scale)
+        return added(released - clean, "gaussian", scale, possible=possible)
+
+    @property
+    def noise_source(self) -> np.random.Generator | None:
+        return self.rng
+
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        return (self.schedule.rounds[t - 1].charge,)
 
 
 class HubDriver(HubPeer):
-    """An adversarial hub that sends `goal` in place of a model, whatever its leaves tell it."""
+    """An adversarial hub that sends its goals in turn in place of a model, whatever its leaves tell it."""
 
-    def __init__(self, honest: HubPeer, goal: Vector) -> None:
+    def __init__(self, honest: HubPeer, goals: Sequence[Vector]) -> None:
         super().__init__(honest.solver, honest.objective, honest.share, honest.shares, honest.schedule, honest.rng)
-        self._goal = goal
+        self._goals = goals
 
     def propose(self, t: int) -> Proposal:
-        return Proposal((self._goal,), 0, 0.0)
+        return Proposal((self._goals[t % len(self._goals)],), 0, 0.0, (RECYCLED,))
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         return ()

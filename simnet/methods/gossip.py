@@ -20,6 +20,7 @@ Pairwise noise: neighbours i < j share a secret s_ij ~ N(0, σ_c² I); i adds it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -33,7 +34,7 @@ from simnet.methods.method import AgentSize, Calibration, Finding, Method, Setti
 from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, added
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
-from simnet.privacy.ledger import BARE, Charge
+from simnet.privacy.ledger import BARE, RECYCLED, Charge
 from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
@@ -42,8 +43,6 @@ from simnet.privacy.problem import LocalProblem
 from simnet.privacy.rounding import domain
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
-
-_RECYCLED = Charge.of("recycled", {})
 
 
 class Gossip(Method):
@@ -213,11 +212,14 @@ class GossipPeer(Peer):
         self._weight = weight
         self._relay_sigma = relay_sigma
         self._heard: dict[int, int] = {}
+        self._proposes = False
+        """False for an auditor's peer, which learns the model from the first message."""
 
     def propose(self, t: int) -> Proposal | Work:
         return self._begin() if t == 1 else Proposal((self._sent(),), 0, 0.0, (self._later(),))
 
     def _begin(self) -> Work:
+        self._proposes = True
         solution: Solution = yield self.model.problem
         # From here on nothing but what lies on the grid is used: neighbours' numbers never meet the data.
         self._start(self.model.plan.on_grid(self.model.plan.rounds[0], solution.theta + self.model.noise()))
@@ -228,7 +230,7 @@ class GossipPeer(Peer):
 
     def _later(self) -> Charge:
         """Messages after the first are functions of what the network has released."""
-        return BARE if self.model.charge is BARE else _RECYCLED
+        return BARE if self.model.charge is BARE else RECYCLED
 
     def _start(self, model: Vector) -> None:
         self.theta = model
@@ -237,9 +239,22 @@ class GossipPeer(Peer):
         return self.theta
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
+        self._follow(t, sent)
         news = [value.parts[0] for value in known if self._is_news(value)]
         if news:
             self.theta = self.theta + self._weight * (np.sum(news, axis=0) - len(news) * self.theta)
+
+    def _follow(self, t: int, sent: Parts | None) -> None:
+        """Do without a proposal what one does."""
+        if self._proposes or sent is None:
+            return
+        if t == 1:
+            self._adopt(sent[0])
+        else:
+            self._message()
+
+    def _adopt(self, first: Vector) -> None:
+        self.theta = first
 
     def _is_news(self, value: Known) -> bool:
         """Whether this value of a neighbour was not used before."""
@@ -249,15 +264,35 @@ class GossipPeer(Peer):
         return new
 
     @property
-    def noise_source(self) -> np.random.Generator | None:
+    def rng(self) -> np.random.Generator:
+        """Where its noise comes from."""
         return self.model.rng
 
+    @rng.setter
+    def rng(self, source: np.random.Generator) -> None:
+        self.model.rng = source
+
+    @property
+    def noise_source(self) -> np.random.Generator | None:
+        return self.rng
+
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
-        """The noise on the model; the secrets of pairs are taken for noise like its own."""
+        """The noise on the model, with that of its first message; secrets of pairs protect nothing and may be told."""
         if t > 1:
             return None
-        solution = self.model.problem.answer()
-        return added(released * self._scale - solution.theta, "gaussian", self.model.plan.rounds[0].scale)
+        plan, clean = self.model.plan.rounds[0], self.model.problem.answer().theta + self.model.cancelling
+        error = 2.0 * plan.tolerance / self.model.objective.regulariser
+        return added(released * self._scale - clean, "gaussian", math.hypot(plan.scale, self._relay_sigma), error)
+
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        return (self.model.charge if t == 1 else self._later(),)
+
+    def recycled(self, t: int) -> Vector | None:
+        return None if t == 1 or self._relay_sigma else self._next()
+
+    def _next(self) -> Vector:
+        """What `_message` would give."""
+        return self.theta
 
     @property
     def _scale(self) -> float:
@@ -273,7 +308,8 @@ class PushSumPeer(GossipPeer):
         self._shares = degree + 1
         self._value: Vector = np.zeros_like(self.theta)
         self._mass = 1.0
-        self._sums: tuple[Vector, float] = (np.zeros_like(self.theta), 0.0)
+        self._sum: Vector = np.zeros_like(self.theta)
+        self._mass_sum = 0.0
         self._sums_of: dict[int, tuple[Vector, float]] = {}
 
     def initial(self) -> Parts:
@@ -283,14 +319,23 @@ class PushSumPeer(GossipPeer):
         self._value = self.theta = model
 
     def _message(self) -> Vector:
-        self._value, self._mass = self._value / self._shares, self._mass / self._shares
-        self._sums = (self._sums[0] + self._value, self._sums[1] + self._mass)
-        return self._sums[0]
+        self._value = self._value / self._shares
+        self._sum = self._sum + self._value
+        return self._sum
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
-        return (np.array([self._sums[1]]),)
+        self._mass = self._mass / self._shares
+        self._mass_sum = self._mass_sum + self._mass
+        return (np.array([self._mass_sum]),)
+
+    def _adopt(self, first: Vector) -> None:
+        self._value = self._sum = first
+
+    def _next(self) -> Vector:
+        return self._sum + self._value / self._shares
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
+        self._follow(t, sent)
         for value in known:
             if self._is_news(value):
                 total, mass = value.parts[0], float(value.parts[1][0])

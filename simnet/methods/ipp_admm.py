@@ -16,6 +16,8 @@ that the test decides is which rounds are skipped; on Adult at ε = 1, shares fr
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -24,7 +26,7 @@ from pydantic import Field, model_validator
 from simnet.learning.objective import LocalObjective, Measurement
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace
-from simnet.methods.peer import Peer, Proposal, Solving, Test, Work, alone
+from simnet.methods.peer import Candidate, Known, Peer, Proposal, Solving, Test, Work, alone
 from simnet.methods.pp_admm import PaperBudget, PpAdmm, PpAdmmPeer, plan_by_paper
 from simnet.parts.fields import Count, NonNegative, Positive, Share
 from simnet.privacy import claims
@@ -34,7 +36,7 @@ from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.noise import gridded
 from simnet.privacy.objective_perturbation import PerturbationPlan, bare
 from simnet.privacy.problem import LocalProblem
-from simnet.privacy.sparse_vector import SvtPlan, split
+from simnet.privacy.sparse_vector import SparseVector, SvtPlan, split
 from simnet.streams import Streams
 from simnet.vectors import Vector
 
@@ -285,6 +287,15 @@ class IppAdmmPeer(PpAdmmPeer):
         """The query looks at the last model as well, which must be no longer than a candidate may be."""
         curvature = self.objective.regulariser + 2 * self.eta * self.degree
         return super().outside(linear) or super().outside(curvature * self.theta)
+
+    @property
+    def sparse_vector(self) -> SparseVector | None:
+        return self._test
+
+    def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
+        """What a test has let pass that looked at this very noise is a selection, and not as it was drawn."""
+        found = super().noise_of(t, released, known)
+        return replace(found, standard=None) if found is not None and self._shared_noise else found
 
     def question(self, released: Vector | None) -> float | None:
         """A test that shares its noise with the release looked at the model that was then released, or at one that

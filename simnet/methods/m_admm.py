@@ -65,8 +65,9 @@ class MAdmmPeer(ScheduledPeer):
 
     def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
         eta = self.penalties[t - 1]
-        weight, scale = 2 * eta * self.degree, self.schedule.rounds[t - 1].scale
-        return in_objective(self.subproblem(eta), released, weight, self.schedule.noise, scale)
+        weight, plan = 2 * eta * self.degree, self.schedule.rounds[t - 1]
+        kind, small = self.schedule.noise, (plan.output_sigma, plan.tolerance)
+        return in_objective(self.subproblem(eta), released, weight, kind, plan.scale, *small)
 
 
 class PvpPeer(ScheduledPeer):

@@ -19,7 +19,7 @@ from simnet.parts.part import Part
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, Account, Ledger
 from simnet.streams import Streams
-from simnet.vectors import Square
+from simnet.vectors import Square, Vector
 
 
 @dataclass(frozen=True)
@@ -287,6 +287,6 @@ class Method(Part):
         """Why no neighbour can drive a victim's model where it likes; None if one can."""
         return f"{self.name} does not say how a neighbour could drive its victim"
 
-    def driver(self, honest: Peer, victim: int, degree: int, drive: float) -> Peer:
-        """The peer that drives a victim with so many neighbours to −`drive` e2, in place of an honest one."""
+    def driver(self, honest: Peer, victim: int, degree: int, places: Sequence[Vector]) -> Peer:
+        """The peer that drives a victim with so many neighbours to these places in turn, in place of an honest one."""
         raise ScenarioError(f"audit.canary: {self.not_driven(victim, reports_heard=False)}")

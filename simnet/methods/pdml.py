@@ -25,7 +25,7 @@ from simnet.learning.objective import LOSSES, LocalObjective, unbiased
 from simnet.methods.admm import Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Promise, Setting, Surroundings
-from simnet.methods.peer import OUTSIDE, Peer, Proposal, Work
+from simnet.methods.peer import OUTSIDE, Candidate, Peer, Proposal, Work, added, alone
 from simnet.methods.scheduled import ScheduledPeer
 from simnet.parts.fields import NonNegative, Number, Positive
 from simnet.privacy.budget import NoisePlan, Privacy
@@ -241,7 +241,7 @@ def decaying_rounds(
 
 
 class PdmlPeer(ScheduledPeer):
-    """A server in phase 2; `tilt` is (1/n) η_i, drawn once. An auditor knows nothing of it and takes it to be 0.
+    """A server in phase 2; `tilt` is (1/n) η_i, drawn once. It protects nothing, and an auditor may be told it.
 
     equation (14)  `solution = yield from self.minimiser(linear + self.tilt)`
     equation (15)  `solution = yield from self.minimiser(linear + self.tilt)`
@@ -271,3 +271,10 @@ class PdmlPeer(ScheduledPeer):
         solution = yield from self.minimiser(linear + self.tilt)
         release = self.schedule.on_grid(plan, solution.theta + noise)
         return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))
+
+    def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
+        plan = self.schedule.rounds[t - 1]
+        self.tolerance = plan.tolerance
+        clean = alone(self.minimiser(self.linear() + self.tilt)).theta
+        error = 2.0 * plan.tolerance / self.subproblem(self.eta).curvature
+        return added(released - clean, self.schedule.noise, plan.scale, error)

@@ -13,6 +13,7 @@ first, then what the duals add to survive loss (`simnet.methods.duals`).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,11 +21,13 @@ from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, overloa
 
 import msgspec
 import numpy as np
-from scipy.linalg.blas import dnrm2
+import scipy  # imports its parts when they are first used
 
 from simnet.learning.objective import Measurement, Subproblem
 from simnet.learning.solver import Problem
 from simnet.privacy.ledger import Charge
+from simnet.privacy.sparse_vector import SparseVector
+from simnet.privacy.standard_noise import standard_gamma, standard_gaussian
 from simnet.vectors import Parts, Vector
 
 
@@ -80,13 +83,13 @@ LARGEST = 1e150
 def within(parts: Parts, limits: Sequence[float]) -> bool:
     """Whether the vectors of a message are no more than expected, finite, and no longer than these limits."""
     if len(parts) == 1 and type(parts) is tuple:
-        return bool(dnrm2(parts[0]) <= limits[0])
+        return bool(scipy.linalg.blas.dnrm2(parts[0]) <= limits[0])
     if len(parts) > len(limits):
         return False
     if type(parts) is not tuple:  # a message that leaves entries unsaid, as NaN
         parts = tuple(np.where(np.isnan(part), 0.0, part) for part in parts)
     # BLAS's norm does not overflow before the norm itself does, and a comparison with NaN is false.
-    return all(dnrm2(part) <= limit for part, limit in zip(parts, limits, strict=False))
+    return all(scipy.linalg.blas.dnrm2(part) <= limit for part, limit in zip(parts, limits, strict=False))
 
 
 Found = TypeVar("Found")
@@ -125,6 +128,16 @@ class Candidate:
 
     noise: Vector
     log_likelihood: float
+    standard: Vector | None = None
+    """The noise as a vector that is N(0, I) if it is what was planned; None where none was."""
+    slack: float = 0.0
+    """By how much the norm of `standard` may be wrong: a solver's tolerance, a grid that releases lie on."""
+    possible: bool = True
+    """Whether some float64 noise leads to exactly these bits."""
+
+
+GRID = 1.0 / 128
+"""Half a step, in units of σ, of the coarsest grid that a release may be rounded to."""
 
 
 def without_noise(residual: Vector) -> Candidate:
@@ -132,16 +145,61 @@ def without_noise(residual: Vector) -> Candidate:
     return Candidate(residual, -float(np.linalg.norm(residual)))
 
 
-def added(noise: Vector, kind: str, scale: float) -> Candidate:
-    """Noise that was added to what was released."""
-    return Candidate(noise, log_density(noise, kind, scale))
+def added(noise: Vector, kind: str, scale: float, error: float = 0.0, *, possible: bool = True) -> Candidate:
+    """Noise that was added to what was released, itself known up to an `error`."""
+    density = log_density(noise, kind, scale)
+    if scale == 0.0:
+        return Candidate(noise, density, possible=possible)
+    grid = GRID * math.sqrt(len(noise))
+    if kind == "gaussian":
+        return Candidate(noise, density, standard_gaussian(noise, scale), error / scale + grid, possible)
+    return Candidate(noise, density, standard_gamma(noise, scale), STEEPEST * error * scale + grid, possible)
 
 
-def in_objective(problem: Subproblem, released: Vector, weight: float, kind: str, scale: float) -> Candidate:
-    """Noise n that entered the objective as w n·θ, `released` the minimiser."""
+def in_objective(
+    problem: Subproblem,
+    released: Vector,
+    weight: float,
+    kind: str,
+    scale: float,
+    output_sigma: float = 0.0,
+    tolerance: float = 0.0,
+) -> Candidate:
+    """Noise n that entered the objective as w n·θ, `released` the approximate minimiser with noise on top.
+
+    A gradient of norm `tolerance` at the minimiser and noise of `output_sigma` on it are part of what is recovered.
+    """
     noise = -problem.gradient(released) / weight
-    log_jacobian = float(np.linalg.slogdet(problem.hessian(released))[1])
-    return Candidate(noise, log_density(noise, kind, scale) + log_jacobian)
+    hessian = problem.hessian(released)
+    log_jacobian = float(np.linalg.slogdet(hessian)[1])
+    density = log_density(noise, kind, scale) + log_jacobian
+    if scale == 0.0:
+        return Candidate(noise, density)
+    blur = output_sigma / weight * hessian
+    if kind == "gaussian":
+        return Candidate(noise, density, standard_gaussian(noise, scale, blur), tolerance / (weight * scale))
+    spread = float(np.linalg.norm(blur)) / math.sqrt(len(noise))
+    return Candidate(noise, density, standard_gamma(noise, scale, spread), STEEPEST * tolerance * scale / weight)
+
+
+STEEPEST = 1.5
+"""By how much the map of `standard_gamma` lengthens a difference at most: √(π/2) in one dimension, less in others."""
+
+
+def reachable(base: Vector, released: Vector, scale: float) -> bool:
+    """Whether for every entry there is a float64 x with base + scale x = released, exactly as float64 computes it.
+
+    Where the noise is so much finer than the release that thousands of its values round to the same, there is.
+    """
+    near = released - base
+    step = np.spacing(np.abs(near))
+    found = 4.0 * step < np.spacing(np.abs(released))
+    for shift in (0.0, 1.0, -1.0, 2.0, -2.0):
+        noise = near + shift * step
+        about = noise / scale
+        drawn = [scale * x == noise for x in (about, np.nextafter(about, np.inf), np.nextafter(about, -np.inf))]
+        found |= (base + noise == released) & np.logical_or.reduce(drawn)
+    return bool(np.all(found))
 
 
 def log_density(noise: Vector, kind: str, scale: float) -> float:
@@ -230,6 +288,19 @@ class Peer(ABC):
 
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         """The noise that must have made a release of round t; None if that did not use the data."""
+        return None
+
+    @property
+    def sparse_vector(self) -> SparseVector | None:
+        """Its test, if it has one."""
+        return None
+
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        """What the ledger must be charged for a release of round t; None if the peer does not say."""
+        return None
+
+    def recycled(self, t: int) -> Vector | None:
+        """What a release of round t must be, bit by bit, where it is computed from earlier releases alone."""
         return None
 
     def question(self, released: Vector | None) -> float | None:

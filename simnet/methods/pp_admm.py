@@ -342,7 +342,12 @@ class PpAdmmPeer(AdmmPeer):
         return self.rng
 
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
-        """b1 as it stands in the objective; the small b2 is left out, which makes a score a little worse."""
-        if self.plan.sigma1 == 0.0:
+        """b1 as it stands in the objective; the likelihood leaves out the small b2, which makes it a little worse."""
+        plan = self.plan
+        if plan.sigma1 == 0.0:
             return super().noise_of(t, released, known)
-        return in_objective(self.subproblem(self.eta), released, 1.0, "gaussian", self.plan.sigma1)
+        problem = self.subproblem(self.eta)
+        return in_objective(problem, released, 1.0, "gaussian", plan.sigma1, plan.sigma2, plan.tolerance)
+
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        return (self.plan.release,)

@@ -29,14 +29,12 @@ from simnet.methods.peer import OUTSIDE, Candidate, Known, Peer, Proposal, Work,
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import NoisePlan
-from simnet.privacy.ledger import Charge
+from simnet.privacy.ledger import RECYCLED, Charge
 from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, RoundPlan, objective_rounds
 from simnet.streams import Streams
 from simnet.vectors import Parts, Square, Vector
 
-RECYCLED = Charge.of("recycled", {})
-"""An even round's release: a function of what was released before."""
 _LARGEST_GAMMA = 1e9
 
 
@@ -90,9 +88,9 @@ class RAdmm(Scheduled):
 class RAdmmPeer(ScheduledPeer):
     """Algorithm 2 for one agent; without noise, Algorithm 1. The algorithms' lines have no numbers, so by equation:
 
-    equation (28)  `solution = yield from self.minimiser(self._linear + noise)`
+    equation (28)  `solution = yield from self.minimiser(linear + noise)`
     equation (13)  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
-    equation (29)  `self._recycled = -self._linear - 2 * self.eta * self.degree * sent[0]`
+    equation (29)  `self._recycled = -self.duals.linear(self.theta, eta) - 2 * eta * self.degree * sent[0]`
     equation (29)  `slope = gradient + self.linear() + quadratic * self.theta`
     """
 
@@ -110,7 +108,6 @@ class RAdmmPeer(ScheduledPeer):
     ) -> None:
         super().__init__(objective, place, plan, streams, duals, penalties)
         self.gammas = gammas
-        self._linear: Vector = np.zeros(objective.features)
         self._recycled: Vector = np.zeros(objective.features)
 
     def propose(self, t: int) -> Proposal | Work:
@@ -118,22 +115,23 @@ class RAdmmPeer(ScheduledPeer):
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
         if t % 2 and sent is not None:
-            self._recycled = -self._linear - 2 * self.eta * self.degree * sent[0]
+            eta = self.penalties[t - 1]
+            self._recycled = -self.duals.linear(self.theta, eta) - 2 * eta * self.degree * sent[0]
         super().absorb(t, sent, known)
 
     def forget(self) -> None:
         """After a crash there is nothing to recycle: the next even round only averages with the neighbours."""
         super().forget()
-        self._linear = self._recycled = np.zeros(self.objective.features)
+        self._recycled = np.zeros(self.objective.features)
 
     def _solve(self, t: int) -> Work:
         plan = self.schedule.rounds[(t - 1) // 2]
         noise, output = self.schedule.draw(plan, self.rng, self.objective.features)
         self.begin(t, plan)
-        self._linear = self.linear()
-        if self.outside(self._linear):
+        linear = self.linear()
+        if self.outside(linear):
             return OUTSIDE
-        solution = yield from self.minimiser(self._linear + noise)
+        solution = yield from self.minimiser(linear + noise)
         release = self.schedule.on_grid(plan, solution.theta + output)
         return Proposal((release,), solution.gradients, solution.gradient_norm, (plan.charge,))
 
@@ -146,8 +144,19 @@ class RAdmmPeer(ScheduledPeer):
     def noise_drawn(self, t: int, released: Vector) -> Candidate | None:
         if t % 2 == 0:
             return None
-        scale = self.schedule.rounds[(t - 1) // 2].scale
-        return in_objective(self.subproblem(self.penalties[t - 1]), released, 1.0, self.schedule.noise, scale)
+        plan = self.schedule.rounds[(t - 1) // 2]
+        kind, small = self.schedule.noise, (plan.output_sigma, plan.tolerance)
+        return in_objective(self.subproblem(self.penalties[t - 1]), released, 1.0, kind, plan.scale, *small)
+
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        return (self.schedule.rounds[(t - 1) // 2].charge if t % 2 else RECYCLED,)
+
+    def recycled(self, t: int) -> Vector | None:
+        if t % 2:
+            return None
+        release = self._step(t, self._recycled).release
+        assert release is not None
+        return release[0]
 
     def step_by_data(self, t: int) -> Proposal:
         return self._step(t, self.objective.gradient(self.theta), 1)

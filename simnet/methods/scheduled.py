@@ -21,7 +21,7 @@ from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding
 from simnet.methods.peer import Candidate, Known, added, without_noise
 from simnet.parts.fields import Positive, Share
 from simnet.privacy.budget import NoisePlan, Privacy
-from simnet.privacy.ledger import Basis
+from simnet.privacy.ledger import Basis, Charge
 from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, bare_schedule, calibrated, guarded
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE
@@ -223,4 +223,8 @@ class ScheduledPeer(AdmmPeer):
         """
         plan = self.schedule.rounds[t - 1]
         self.begin(t, plan)
-        return added(released - self.minimise().theta, self.schedule.noise, plan.scale)
+        error = 2.0 * plan.tolerance / self.subproblem(self.eta).curvature
+        return added(released - self.minimise().theta, self.schedule.noise, plan.scale, error)
+
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        return (self.schedule.rounds[t - 1].charge,)

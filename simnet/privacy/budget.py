@@ -97,8 +97,8 @@ class NoisePlan(ABC):
         """The noise, for people."""
 
     @abstractmethod
-    def halved(self) -> Self:
-        """Half of the noise at the full price: the plan of a liar, by which an audit is tested."""
+    def weakened(self, factor: float) -> Self:
+        """Noise times a factor below 1 at the full price: the plan of a liar, by which an audit is tested."""
 
     def facts(self, delta: float) -> Facts:
         """The noise and what it comes to at δ."""

@@ -85,6 +85,8 @@ PURE = "composition of pure ε"
 
 BARE = Charge.of("bare-model", {})
 """A release without noise: no finite ε."""
+RECYCLED = Charge.of("recycled", {})
+"""A release that is a function of what was released before: it costs nothing."""
 
 
 @dataclass(frozen=True)

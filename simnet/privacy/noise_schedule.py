@@ -97,9 +97,9 @@ class NoiseSchedule(NoisePlan):
             "B, domain": span([found.domain for found in self.rounds]),
         }
 
-    def halved(self) -> Self:
+    def weakened(self, factor: float) -> Self:
         # The scale of gamma-type noise is a rate: less noise is a larger one.
-        factor = 2.0 if self.noise == "gamma" else 0.5
+        factor = 1.0 / factor if self.noise == "gamma" else factor
         return replace(self, rounds=tuple(replace(each, scale=factor * each.scale) for each in self.rounds))
 
 

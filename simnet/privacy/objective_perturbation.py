@@ -76,9 +76,9 @@ class PerturbationPlan(NoisePlan):
             facts["test: noise of a query"] = self.test.query_scale
         return facts
 
-    def halved(self) -> Self:
-        """The noise in the objective for a sensitivity of L/m, at the charges of that for 2L/m."""
-        return replace(self, sigma1=self.sigma1 / 2)
+    def weakened(self, factor: float) -> Self:
+        """Less noise in the objective; ½ is that for a sensitivity of L/m, at the charges of that for 2L/m."""
+        return replace(self, sigma1=factor * self.sigma1)
 
 
 def default_tolerance(problem: LocalProblem) -> float:

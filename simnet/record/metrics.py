@@ -412,7 +412,8 @@ def _uplink(network: dict[str, Any]) -> WayOut:
     """What an agent's links have in common when they send, by the resolved scenario of a log."""
     line, link = network.get("line", {}), network.get("link", {})  # logs of old versions lack some of it
     medium, preset = network.get("medium", "unicast"), link.get("preset")
-    return way_out(medium, network.get("uplink"), preset, channel="channel" in network, up="up" in line)
+    channel, underlay, up = "channel" in network, "underlay" in network, "up" in line
+    return way_out(medium, network.get("uplink"), preset, channel=channel, underlay=underlay, up=up)
 
 
 _HANDLERS: dict[type[events.Event], Any] = {

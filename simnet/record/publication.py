@@ -21,27 +21,11 @@ from msgspec.structs import replace
 
 from simnet.errors import LogError
 from simnet.record import events
+from simnet.record.fitness import FROM_SECRET, OF_PUBLIC_ROWS, PUBLISHED
 from simnet.record.folder import RunFolder
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics
 from simnet.record.thinning import refuse_thinned
-
-NO_NOISE = "protects nobody: no noise is added"
-FROM_SEED = "not for publication with private data: the noise is drawn from the seed, and can be taken off again"
-FROM_SECRET = "for its owner: it holds figures that no noise protects; `simnet publish` makes a record without them"
-PUBLISHED = "fit for publication: of the rows it holds only what was released with noise and paid for"
-OF_PUBLIC_ROWS = "fit for publication only because its rows are public: nothing here protects them"
-
-TIMES_TELL = "when messages leave depends on the data, and ε does not cover time (network.pacing.send_at fixes it)"
-LABELS_DEAL = (
-    "the labels decided which agent holds which rows, so one label moves other rows; ε covers a row that is replaced "
-    "where it lies, and not that"
-)
-
-PEAKS_SCALE = (
-    "columns are divided by their largest values, so a row that holds one changes all others; scale the data by public "
-    "bounds and say data.columns = 'as-they-are'"
-)
 
 
 def _evaluation(event: events.EvaluationDone) -> events.EvaluationDone:

@@ -15,6 +15,7 @@ import pytest
 from simnet import Scenario
 from simnet.audit import Audit, audit, load_audit
 from simnet.audit.bounds import lower_bound
+from simnet.audit.lies import LIES
 from simnet.audit.pair import pair
 from simnet.audit.trials import listen, run_once, run_trials
 from simnet.errors import ScenarioError
@@ -22,7 +23,9 @@ from simnet.methods import METHODS
 from tests.worlds import audited_world
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "audit"
-LIARS = {"reused-noise", "half-noise", "half-gradient-noise", "half-flips", "true-gradient", "redrawn-threshold"}
+LIARS = {"half-gradient-noise", "absorber", "redrawn-threshold", *LIES} - {"no-domain"}
+QUICK = sorted(LIARS - {"redrawn-threshold", "faint-noise", "half-test-noise", "half-flips"})
+"""Liars that 20 runs per side are enough for."""
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "admm"])
@@ -30,14 +33,14 @@ def test_every_honest_method_stays_below_its_proven_epsilon(method):
     scenario, plan = audited_world(method, audit={"runs": 60, "evidence": "rounds"})
     found = audit(scenario, plan)
     assert found.promise.epsilon == pytest.approx(2.0, abs=1e-3)
-    assert not found.broken
+    assert found.verdict == "holds"
     assert found.gaussian is not None
     assert found.gaussian < 2.0
 
 
 def test_a_method_without_noise_gives_its_row_away_and_promises_nothing():
     found = audit(*audited_world("admm", audit={"runs": 60}))
-    assert found.bound.epsilon > 1.5
+    assert found.bound.epsilon > 1.3
     assert not found.broken
     assert found.verdict == "nothing is promised"
 
@@ -92,7 +95,7 @@ def test_the_score_of_the_tests_depends_on_the_length_of_the_silence_alone():
     for seed in range(40):
         heard = listen(worlds, seed % 2, seed)
         silence = (len(heard.rounds), heard.releases)
-        score = run_once(worlds, seed % 2, seed)["tests"]
+        score = run_once(worlds, seed % 2, seed).scores["tests"]
         assert seen.setdefault(silence, score) == pytest.approx(score, abs=1e-6)
     lengths = [rounds for rounds, _ in sorted(seen)]
     scores = [seen[silence] for silence in sorted(seen)]
@@ -113,7 +116,7 @@ def test_the_summary_says_what_was_counted(tmp_path):
         np.array([[float(row[name]) for name in found.trials.names] for row in rows if row["data"] == side])
         for side in ("1", "2")
     ]
-    assert lower_bound(*tables, scenario.privacy.delta).epsilon == pytest.approx(found.bound.epsilon)
+    assert lower_bound(*tables, scenario.privacy.delta, 0.975).epsilon == pytest.approx(found.bound.epsilon)
     stored, attack = load_audit(folder / "scenario.toml")
     assert (stored.resolved(), attack) == (scenario.resolved(), plan)
     assert found.store(tmp_path) == folder
@@ -127,10 +130,68 @@ def test_shipped_audits_load_and_only_liars_lie(path):
     pair(scenario, plan)
 
 
-@pytest.mark.parametrize("name", ["reused-noise", "true-gradient"])
-def test_shipped_liars_that_give_themselves_away_in_every_run_are_flagged_by_a_hundred(name):
-    scenario, plan = load_audit(SHIPPED / f"{name}.toml", {"audit.runs": 100, "privacy.epsilon": 2.0})
-    assert audit(scenario, plan).broken
+def test_every_lie_is_shipped():
+    told = {load_audit(path)[1].lie for path in SHIPPED.glob("*.toml")}
+    assert told == {None, *LIES}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_twenty_runs_per_side_are_enough_to_catch_a_shipped_liar(name):
+    found = audit(*load_audit(SHIPPED / f"{name}.toml", {"audit.runs": 20}))
+    assert found.verdict == "broken (mechanism)"
+    assert found.exit_code == 1
+
+
+@pytest.mark.parametrize(("name", "runs"), [("half-flips", 200), ("half-test-noise", 200), ("faint-noise", 600)])
+def test_liars_whose_lie_is_small_take_more_runs(name, runs):
+    assert audit(*load_audit(SHIPPED / f"{name}.toml", {"audit.runs": runs})).verdict == "broken (mechanism)"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sorted(SHIPPED.glob("honest*.toml")) if path.stem != "honest-absorber"],
+    ids=lambda p: p.stem,
+)
+def test_shipped_honest_scenarios_pass_twenty_runs_per_side(path):
+    found = audit(*load_audit(path, {"audit.runs": 20}))
+    assert found.conformance.broken_by == ()
+    # Forty labels say too little about how often labels are flipped.
+    assert found.verdict == ("inconclusive" if path.stem == "honest-pdml-labels" else "holds")
+
+
+def test_an_agent_that_refuses_what_rounding_cannot_bear_keeps_its_promise_beside_an_absorber():
+    assert audit(*load_audit(SHIPPED / "honest-absorber.toml", {"audit.runs": 20})).verdict == "holds"
+
+
+def test_four_runs_per_side_prove_nothing():
+    found = audit(*load_audit(SHIPPED / "honest.toml", {"audit.runs": 4}))
+    assert found.verdict == "inconclusive"
+    assert found.exit_code == 3
+    assert not found.broken
+    assert found.summary()["f90"] < 0.8
+
+
+def test_the_reuse_of_noise_shows_in_epsilon_too_where_the_neighbour_alternates():
+    changes = {"audit.runs": 300, "privacy.epsilon": 2.0}
+    steady = audit(*load_audit(SHIPPED / "late-reuse.toml", changes | {"audit.canary": "adversarial"}))
+    alternating = audit(*load_audit(SHIPPED / "late-reuse.toml", changes))
+    assert alternating.score == "closest pair"
+    assert alternating.bound.epsilon > 2.0
+    assert alternating.bound.epsilon > steady.bound.epsilon + 1.0
+
+
+def test_a_state_that_is_lost_or_a_coarse_codec_leaves_the_auditor_nothing_to_say():
+    crash = [{"kind": "crash", "agent": 1, "at": 0.3, "duration": 0.3, "state": "lost"}]
+    slow = {"pacing": {"kind": "deadline", "period": 0.2}}
+    for changes in ({"fault": crash, "network": slow}, {"network__codec": "top-k"}):
+        found = audit(*audited_world(audit={"runs": 20, "victim": 1}, algorithm__duals="healing", **changes))
+        assert found.verdict == "inconclusive"
+        assert found.conformance.f90 is None
+
+
+def test_work_that_takes_time_by_its_gradients_is_not_taken_for_a_leak_of_this_audit():
+    changes = {"network": {"pacing": {"kind": "deadline", "period": 0.2}}, "compute": {"per_gradient": 1e-3}}
+    assert audit(*audited_world(audit={"runs": 20}, **changes)).verdict == "holds"
 
 
 def test_a_file_with_a_lie_does_not_run():
@@ -211,3 +272,9 @@ def test_the_documentation_lists_every_field_of_the_section_with_its_meaning():
     for name, field in Audit.model_fields.items():
         assert f"| `{name}` |" in text
         assert f"| {field.description} |" in text
+
+
+def test_the_documentation_lists_every_lie_with_its_meaning():
+    text = (SHIPPED.parents[1] / "docs" / "audit.md").read_text(encoding="utf-8")
+    for name, lie in LIES.items():
+        assert f"| `{name}` | {lie.meaning} |" in text

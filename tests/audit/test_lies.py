@@ -9,7 +9,7 @@ from simnet.audit import audit
 from simnet.audit.bounds import lower_bound
 from simnet.audit.lies import ReusedNoise
 from simnet.audit.pair import pair
-from simnet.audit.trials import listen
+from simnet.audit.trials import listen, run_once
 from simnet.errors import ScenarioError
 from simnet.learning.objective import LOGISTIC, LocalObjective
 from simnet.methods.dp_admm import Listener
@@ -25,22 +25,23 @@ def test_noise_that_is_reused_is_caught_by_its_repetition():
         audit={"canary": "adversarial", "lie": "reused-noise", "runs": 120}, algorithm__loss="logistic"
     )
     found = audit(scenario, plan)
-    assert found.broken
-    assert found.score == "repetition"
+    assert found.epsilon_broken
+    assert found.score == "closest pair"
+    assert "rounds alike" in found.conformance.broken_by
 
 
 def test_noise_for_half_the_sensitivity_is_caught():
     # One round and a large δ, so that few runs tell; scenarios/audit/half-noise.toml does it at δ = 0.01.
     two = {"topology": {"kind": "complete", "agents": 2}, "rounds": 1, "privacy__delta": 0.2}
     scenario, liar = audited_world(audit={"lie": "half-noise", "runs": 800}, **two)
-    assert audit(scenario, liar).broken
+    assert audit(scenario, liar).epsilon_broken
     assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 200})).broken
 
 
 def test_a_gradient_with_noise_for_adding_or_removing_a_row_is_caught():
     changes = {"rounds": 1, "privacy__delta": 0.2, "data__features": 2}
     scenario, liar = audited_world("dp-admm", audit={"lie": "half-noise", "runs": 800}, **changes)
-    assert audit(scenario, liar).broken
+    assert audit(scenario, liar).epsilon_broken
     assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 200})).broken
 
 
@@ -49,14 +50,16 @@ def test_labels_that_are_flipped_half_as_often_are_caught():
         "pdml", audit={"lie": "half-flips", "runs": 400}, rounds=1, algorithm__label_epsilon=1.0
     )
     found = audit(scenario, liar)
-    assert found.broken
+    assert found.epsilon_broken
+    assert found.conformance.broken_by == ("flips",)
     assert found.score == "reports"
 
 
 def test_an_even_round_along_the_true_gradient_is_caught():
     scenario, plan = audited_world("r-admm", audit={"lie": "true-gradient", "runs": 120})
     found = audit(scenario, plan)
-    assert found.broken
+    assert found.epsilon_broken
+    assert found.conformance.broken_by == ("payload",)
     assert found.score == "gradient"
 
 
@@ -99,20 +102,62 @@ def test_a_liar_charges_its_ledger_as_if_it_were_honest(lie):
     [
         ("pp-admm", "true-gradient"),
         ("admm", "reused-noise"),
-        ("dp-admm", "reused-noise"),
+        ("admm", "quiet-round"),
+        ("admm", "one-scalar"),
+        ("admm", "neighbours-noise"),
         ("admm", "half-noise"),
+        ("dp-admm", "clean-company"),
+        ("pp-admm", "clean-company"),
         ("pp-admm", "half-flips"),
+        ("pp-admm", "test-noise-once"),
+        ("pp-admm", "no-test-noise"),
     ],
 )
 def test_a_method_cannot_tell_a_lie_that_it_has_no_words_for(method, lie):
-    worlds = pair(*audited_world(method, audit={"lie": lie}))
     with pytest.raises(ScenarioError, match=f"audit.lie = '{lie}'"):
-        worlds.peers(0, 1)
+        pair(*audited_world(method, audit={"lie": lie})).peers(0, 1)
+
+
+def drawn(lie, method="pp-admm", **changes):
+    """The standardised noise of the liar's rounds in one run."""
+    worlds = pair(*audited_world(method, audit={"lie": lie}, rounds=6, **changes))
+    evidence = run_once(worlds, 0, 9).evidence
+    return {t: z for t, (z, _) in evidence.noises[worlds.holder].items()}
+
+
+@pytest.mark.parametrize("method", ["pp-admm", "dvp", "dp-admm"])
+def test_each_lie_about_noise_is_what_its_name_says(method):
+    honest, late, quiet, scalar, half = (
+        drawn(lie, method) for lie in (None, "late-reuse", "quiet-round", "one-scalar", "half-noise")
+    )
+    assert honest[1] == pytest.approx(late[1], abs=1e-9)
+    assert late[4] == pytest.approx(late[1], abs=0.1)
+    assert np.linalg.norm(late[4] - late[2]) > 0.1
+    assert np.linalg.norm(quiet[3]) < 0.02
+    assert np.linalg.norm(quiet[2]) > 0.1
+    assert np.ptp(scalar[1]) < 0.15
+    assert np.linalg.norm(half[1]) < np.linalg.norm(honest[1])
+
+
+def test_a_neighbours_stream_gives_a_neighbours_noise():
+    worlds = pair(*audited_world(audit={"lie": "neighbours-noise"}))
+    noises = run_once(worlds, 0, 9).evidence.noises
+    for t, (z, _) in noises[0].items():
+        assert z == pytest.approx(noises[1][t][0], abs=0.05)
+
+
+def test_a_forgetful_ledger_leaves_every_third_release_unpaid():
+    scenario, plan = audited_world(audit={"lie": "forgetful-ledger"}, rounds=6)
+    honest = listen(pair(scenario, plan.model_copy(update={"lie": None})), 0, 9)
+    heard = listen(pair(scenario, plan), 0, 9)
+    assert (len(honest.charges), len(heard.charges)) == (6, 4)
+    assert {breach.check for breach in heard.breaches} == {"ledger", "laws"}
+    assert honest.breaches == ()
 
 
 def test_a_liar_can_crash_and_begin_again_as_the_honest_peer_inside_it_can():
     objective = LocalObjective(np.eye(3), np.ones(3), LOGISTIC, 0.1)
     honest = PpAdmmPeer(objective, degree=2, eta=0.5, plan=bare(1, None), rng=np.random.default_rng(1))
     assert mortal(honest)
-    assert mortal(ReusedNoise(honest))
+    assert mortal(ReusedNoise(honest, "reused-noise"))
     assert not mortal(Listener(3))

@@ -9,12 +9,10 @@ import pytest
 from scipy.integrate import quad
 
 from simnet import run
+from simnet.audit.answers import AnswerLikelihood as Outcomes
 from simnet.audit.pair import pair
-from simnet.audit.scores import AnswerLikelihood as Outcomes
-from simnet.audit.scores import report_score
-from simnet.audit.transcript import Eavesdropper
+from simnet.audit.scores import closest_pair, flattest, report_score, smallest
 from simnet.audit.trials import listen
-from simnet.methods.pp_admm import PpAdmmPeer
 from simnet.privacy.noise import gaussian, grid
 from simnet.privacy.sparse_vector import SvtPlan
 from simnet.record.events import ReleaseMade
@@ -124,22 +122,18 @@ def test_only_the_privacy_noise_changes_from_run_to_run():
     assert not np.array_equal(same[0].sent[0], other[0].sent[0])
 
 
-def test_a_saved_log_tells_the_eavesdropper_as_much_as_the_live_stream():
-    scenario, plan = audited_world(audit={"canary": "label-flip"}, network=WAN)
-    worlds = pair(scenario, plan)
-    live = listen(worlds, 0, scenario.seed)
-    shadow = worlds.shadows(0)[0]
-    assert isinstance(shadow, PpAdmmPeer)
-    graph = worlds.worlds[0].graph
-    ear = Eavesdropper(
-        0, lambda agent: sorted(graph[agent]), {0: shadow}, frozenset(graph), aligned=scenario.network.pacing.aligned
+def test_small_alike_and_flat_noises_are_found_wherever_they_are():
+    rng = np.random.default_rng(3)
+    noises = list(rng.standard_normal((6, 4)))
+    plain = min(
+        min(np.linalg.norm(a - b), np.linalg.norm(a + b)) for k, a in enumerate(noises) for b in noises[k + 1 :]
     )
-    for seq, t, event in run(scenario).events:
-        ear(seq, t, event)
-    assert ear.charges == live.charges
-    for mine, theirs in zip(ear.rounds, live.rounds, strict=True):
-        assert np.array_equal(mine.sent[0], theirs.sent[0])
-        assert [value.round for value in mine.known] == [value.round for value in theirs.known]
+    assert closest_pair(noises) == pytest.approx(plain)
+    assert closest_pair([*noises, -noises[2]]) == 0.0
+    assert closest_pair(noises[:1]) == 0.0
+    assert smallest(noises) == pytest.approx(min(np.linalg.norm(each) for each in noises))
+    assert smallest([]) == flattest([]) == 0.0
+    assert flattest([*noises, np.full(4, 3.0)]) == 0.0
 
 
 @pytest.mark.parametrize("redraw", [False, True])
@@ -157,8 +151,8 @@ def test_the_likelihood_of_a_tests_answers_is_the_integral_over_the_threshold_no
     )
     answers = [(0.2, False), (1.1, True), (-0.4, False), (0.9, True)]
     outcomes = Outcomes(plan)
-    for query, passed in answers:
-        outcomes.note(query, passed=passed)
+    for t, (query, passed) in enumerate(answers, 1):
+        outcomes.note(t, query, passed=passed)
 
     def below(x):
         return 0.5 * np.exp(x / 1.3) if x < 0 else 1 - 0.5 * np.exp(-x / 1.3)

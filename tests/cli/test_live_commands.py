@@ -16,7 +16,7 @@ import pytest
 
 from simnet.live.fleet import free_ports
 from simnet.methods.peer import alone
-from simnet.record.publication import TIMES_TELL
+from simnet.record.fitness import FROM_SECRET, FROM_SEED, TIMES_TELL
 
 ROOT = Path(__file__).parents[2]
 QUICK = """
@@ -177,9 +177,10 @@ def test_agents_with_noise_of_their_own_go_on_with_it_after_a_crash(place):
     merged = interrupted_run(place, "own")
     simulated = json.loads(simnet("run", "tiny.toml", "--json", cwd=place).stdout)
     assert merged["accuracy"] != simulated["accuracy"]
-    # The record is fit for something else, and real work takes its own time.
-    for each in (merged, simulated):
-        del each["privacy"]["fit"], each["privacy"]["caveats"]
+    assert merged["privacy"].pop("fit") == FROM_SECRET
+    assert simulated["privacy"].pop("fit") == FROM_SEED
+    assert merged["privacy"].pop("caveats") == [TIMES_TELL]
+    assert simulated["privacy"].pop("caveats") == []
     assert merged["privacy"] == simulated["privacy"]
     assert merged["communication"]["delivered"] == simulated["communication"]["messages"]
 

@@ -126,7 +126,7 @@ def test_a_live_run_tells_what_its_sockets_carried_beside_the_bytes_of_its_frame
     told, frames = result.summary["sockets"], result.summary["communication"]["wire_bytes"]
     assert frames < told["sent_bytes"] < 3 * frames
     # A connection is counted just before its end, so what is said in the last moment may be seen at one end only.
-    assert told["received_bytes"] == pytest.approx(told["sent_bytes"], rel=0.01)
+    assert told["received_bytes"] == pytest.approx(told["sent_bytes"], rel=0.05)
     assert sum(row["socket_bytes"] for row in result.agents) == told["sent_bytes"]
     assert verify(result.folder, ALIGNED).findings == ()
 

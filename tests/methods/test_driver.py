@@ -39,3 +39,15 @@ def test_an_untrusted_hub_makes_its_leaf_show_its_gradient_where_it_wants(method
         points.append(victim.point)
         victim.absorb(each.t, each.sent, each.known)
     assert np.array_equal(points, [np.zeros(3), goal, goal, goal])
+
+
+def test_an_alternating_neighbour_drives_its_victim_to_and_fro():
+    changes = {"topology": {"kind": "complete", "agents": 2}, "rounds": 6}
+    worlds = pair(*audited_world("admm", audit={"canary": "alternating", "drive": 7.0}, **changes))
+    places = [each.sent[0][1] for each in listen(worlds, 0, 5).rounds if each.t > 1]
+    assert [place > 0 for place in places] == [True, False, True, False, True]
+
+
+def test_what_a_neighbour_drives_is_charged_to_nobody():
+    heard = listen(pair(*audited_world("pp-admm", audit={"canary": "adversarial"})), 0, 5)
+    assert heard.breaches == ()

@@ -13,7 +13,7 @@ from simnet import Scenario, run
 from simnet.agent.pacing import ALIGNED
 from simnet.build import build
 from simnet.errors import LogError
-from simnet.record import events, publication
+from simnet.record import events, fitness, publication
 from simnet.record.log import read
 from simnet.record.publication import publish
 from simnet.record.verify import replay, verify
@@ -96,7 +96,7 @@ def test_it_is_a_sealed_record_of_its_own(given):
     assert replay(given).findings == ()
     start = next(event for _, _, event in read(given))
     assert start.published
-    assert start.fit == publication.PUBLISHED
+    assert start.fit == fitness.PUBLISHED
     assert not start.private
     Scenario.of(tomllib.loads((given / "scenario.toml").read_text()))
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_given_away_is_refused_unless_its_rows_are_public(tmp_pat
         publish(folder, tmp_path / "published")
     assert not (tmp_path / "published").exists()
     public = publish(folder, tmp_path / "published", public_rows=True)
-    assert next(event for _, _, event in read(public)).fit == publication.OF_PUBLIC_ROWS
+    assert next(event for _, _, event in read(public)).fit == fitness.OF_PUBLIC_ROWS
     assert verify(public, ALIGNED).findings == ()
     assert replay(public).findings == ()
 
@@ -175,5 +175,5 @@ def test_a_published_record_is_not_published_again(given, tmp_path):
 
 def test_labels_that_deal_the_rows_are_told_in_the_summary(tmp_path):
     skewed = run(Scenario.of(BASE).with_(**{"data.partition": "skewed"}))
-    assert skewed.summary["privacy"]["caveats"] == [publication.LABELS_DEAL]
+    assert skewed.summary["privacy"]["caveats"] == [fitness.LABELS_DEAL]
     assert run(Scenario.of(BASE)).summary["privacy"]["caveats"] == []

@@ -1,0 +1,20 @@
+"""What a record may be given away for, and what ε does not cover in it: the sentences of a log's first line."""
+
+from __future__ import annotations
+
+NO_NOISE = "protects nobody: no noise is added"
+FROM_SEED = "not for publication with private data: the noise is drawn from the seed, and can be taken off again"
+FROM_SECRET = "for its owner: it holds figures that no noise protects; `simnet publish` makes a record without them"
+PUBLISHED = "fit for publication: of the rows it holds only what was released with noise and paid for"
+OF_PUBLIC_ROWS = "fit for publication only because its rows are public: nothing here protects them"
+
+TIMES_TELL = "when messages leave depends on the data, and ε does not cover time (network.pacing.send_at fixes it)"
+LABELS_DEAL = (
+    "the labels decided which agent holds which rows, so one label moves other rows; ε covers a row that is replaced "
+    "where it lies, and not that"
+)
+
+PEAKS_SCALE = (
+    "columns are divided by their largest values, so a row that holds one changes all others; scale the data by public "
+    "bounds and say data.columns = 'as-they-are'"
+)
