@@ -40,6 +40,7 @@ from simnet.sim.radio import Radio, in_range
 from simnet.sim.routed_packets import RoutedPackets
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
+from simnet.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,14 @@ def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, st
 
 
 def _identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
-    """What distinguishes a run from all others: every setting and every row."""
+    """What distinguishes a run from all others: the code, every setting, every file that it names, and every row."""
+    yield VERSION.encode()
     yield json.dumps(scenario.resolved(), sort_keys=True).encode()
+    for name in scenario.files():
+        try:
+            yield scenario.find(name).read_bytes()
+        except OSError as error:
+            raise ScenarioError(f"{name}: {error.strerror}") from None
     for part in parts:
         yield from row_bytes(part)
 

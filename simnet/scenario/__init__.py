@@ -30,7 +30,7 @@ from simnet.network.underlay import Underlay
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.part import OneOf, Section, WordOf
 from simnet.privacy.budget import Privacy
-from simnet.record.fitness import LABELS_DEAL, TIMES_TELL
+from simnet.record.fitness import LABELS_DEAL, PEAKS_SCALE, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.toml import escaped, parse
@@ -249,7 +249,8 @@ class Scenario(Section):
     def caveats(self, *, live: bool = False) -> list[str]:
         """What ε does not cover in a run of it; real work takes its own time, whatever the scenario says of it."""
         found = [TIMES_TELL] if (live or self.compute.tells) and not self.pacing.keeps_time else []
-        return found + ([LABELS_DEAL] if self.data.partition in BY_LABEL else [])
+        found += [LABELS_DEAL] if self.data.partition in BY_LABEL else []
+        return found + ([PEAKS_SCALE] if self.data.tells_peaks else [])
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
