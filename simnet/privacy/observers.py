@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from simnet.errors import SimnetError
 from simnet.privacy import trade_offs
 from simnet.privacy.trade_offs import TradeOff
 
@@ -50,7 +49,8 @@ class InitialNoise:
 
 def exposures(rows: Sequence[Row], noise: InitialNoise, observers: Sequence[int]) -> dict[int, Fraction]:
     """(R e_i)ᵀ C⁻¹ (R e_i) for each agent outside the coalition: μ² for a model that moves by at most 1."""
-    flint = _flint()
+    import flint  # here: it is large, and few runs ask for it
+
     hidden = [agent for agent in range(noise.agents) if agent not in set(observers)]
     relays = sorted({place for row in rows for place in range(noise.agents, len(row)) if row[place]})
     table = [[int(row[place]) for place in (*hidden, *relays)] for row in rows]
@@ -109,13 +109,3 @@ def epsilon_of_shift(mu: float, delta: float) -> float:
 
 def _fraction(value: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
-
-
-def _flint() -> Any:
-    try:
-        import flint
-    except ImportError:
-        raise SimnetError(
-            "privacy.observers: needs exact arithmetic, which is python-flint: pip install 'simnet[observers]'"
-        ) from None
-    return flint

@@ -13,8 +13,6 @@ from scipy import stats
 
 from simnet.privacy.observers import InitialNoise, epsilon_of_shift, exposures
 
-pytest.importorskip("flint")
-
 WHOLE = st.integers(-3, 3)
 
 
