@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from simnet.privacy import curves, ledger, rounding
+from simnet.privacy.noise import grid_price
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -86,9 +87,10 @@ def test_every_adversary_has_all_six_answers():
     assert len(lines) >= 2 + 9
     for line in lines:
         cells = re.split(r"(?<!\\)\|", line)[1:-1]
-        assert len(cells) == 6 and all(cell.strip() for cell in cells), line
+        assert [len(cells), all(cell.strip() for cell in cells)] == [6, True], line
         if "proven" in cells[2]:
-            assert "proofs.md#" in cells[3] and "`" in cells[4], line
+            assert "proofs.md#" in cells[3], line
+            assert "`" in cells[4], line
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.split("\n")[0].lstrip("# "))
@@ -116,4 +118,5 @@ def test_numbers_of_the_text_are_numbers_of_the_code():
     assert f"({rounding.ROUNDING} β/(1.01 ω)" in page
     assert f"2 · {rounding.QUERY} β/μ" in page
     assert f"B below {rounding.LEAST:g} or {rounding.ROOM:g} N_b" in page
-    assert rounding.COUPLING == 2.0**-44 and rounding.GRADIENT_SLACK == 2.0**-20 and rounding.UNIT == 2.0**-53
+    assert (rounding.UNIT, rounding.COUPLING, rounding.GRADIENT_SLACK) == (2.0**-53, 2.0**-44, 2.0**-20)
+    assert grid_price(1, 1, 0.0, 0.5)[0] == pytest.approx(2 * 2.4e-12, rel=0.01)
