@@ -57,7 +57,7 @@ def gridded(value: Vector, scale: float) -> Vector:
 
 
 def grid_price(releases: int, features: int, epsilon: float, delta: float) -> tuple[float, float]:
-    """What so many gridded releases with float64 noise add to ε and to δ (proof in docs/privacy.md).
+    """What so many gridded releases with float64 noise add to ε and to δ (docs/proofs.md, theorem 8).
 
     A grid point is at most e^±`_SHOWS` times as likely as with real-valued noise, per coordinate, but for points so far
     out that together they have a probability of 2⁻⁵¹.

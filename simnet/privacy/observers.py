@@ -10,12 +10,7 @@ trade-off between the two worlds is exactly that of N(0, 1) against N(μ, 1) in 
 
     μ² = Δ_i² (R e_i)ᵀ C⁻¹ (R e_i),        C = R Σ_H Rᵀ + r² Q Qᵀ        (rows chosen independent)
 
-*Proof.* O knows its own x, noise and secrets; what is left of its view, once it has taken them off, is R x_H + R ν_H +
-Q ρ: Gaussian with covariance C in either world, coordinate by coordinate, and means that differ by (R e_i) dᵀ,
-|d| <= Δ_i.
-Rows that depend on others add nothing. With Σ_H and r² I positive definite, C is invertible on independent rows. Two
-Gaussians with equal covariance are told apart by the linear statistic alone; the best test has the trade-off of
-N(0, 1) against N(μ, 1). Moving d along one coordinate attains it. ∎
+docs/proofs.md has the proof.
 
 Coefficients fall by a factor per round, so the rank of R in floating point is no proof: rows that seem dependent may
 not be, and μ would come out too small. Everything here is exact: integers and rationals, by FLINT.
