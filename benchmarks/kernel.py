@@ -68,6 +68,7 @@ SCENARIO = Scenario.of(
                 "loss": {"kind": "bernoulli", "p": LOSS.p},
                 "bandwidth": BANDWIDTH,
                 "queue": PLACES,
+                "overhead": 0,
             }
         },
     }
@@ -89,6 +90,9 @@ class Node:
         self.agent = agent
         self.inbox, self.down, self.done, self.gone, self.slowness = None, 0, False, False, 1.0
         self.heard = 0
+
+    def admits(self, message: object) -> bool:
+        return True
 
     def receive(self, received: frame.Frame, parts: Parts | None) -> None:
         if parts is None:
