@@ -22,6 +22,8 @@ from simnet.scenario.toml import parse
 
 Runs = Annotated[int, BeforeValidator(Number("a whole number of at least 4", 4, 2**53, whole=True))]
 """Half of them choose an event and half count it, and a count of one says nothing."""
+
+
 class _Coalition:
     """Accepts an agent, or a list of agents."""
 

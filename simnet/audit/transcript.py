@@ -57,8 +57,11 @@ class Breach:
     sentence: str
 
 
-class Ear(Subscriber, Protocol):
+class Ear(Protocol):
     """A subscriber that listens on the wire, too."""
+
+    def __call__(self, seq: int, t: float, event: events.Event, /) -> None:
+        """An event was told."""
 
     def sent(self, now: float, frame: Frame, peer: int) -> None:
         """A frame leaves for one of its receivers."""

@@ -85,8 +85,8 @@ def run_trials(scenario: Scenario, plan: Audit, workers: int, progress: Progress
     evidence = ([each.evidence for each in runs[0]], [each.evidence for each in runs[1]])
     if any(each.rows != runs[0][0].rows for side in runs for each in side):
         raise ScenarioError(
-            "audit.observer: what reaches it differs from run to run, and ε is for one pattern; give messages fixed times "
-            "(network.pacing.send_at)"
+            "audit.observer: what reaches it differs from run to run, and ε is for one pattern; give messages fixed "
+            "times (network.pacing.send_at)"
         )
     return Trials(names, tables[0], tables[1], tuple(heard.charges), evidence, heard.view)
 

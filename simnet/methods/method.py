@@ -256,7 +256,7 @@ class Method(Part):
 
     def cancelling(self, agent: int, neighbours: Sequence[Sequence[int]], streams: Streams, features: int) -> Vector:
         """What an agent adds to its model and its neighbours together take off: secrets that pairs share."""
-        return np.zeros(features)
+        raise NotImplementedError(f"{type(self).__name__} is not `linear_gaussian`")
 
     # What it says about itself.
 
