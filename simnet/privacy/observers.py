@@ -97,10 +97,10 @@ def best_test(
 
 
 def summed_exposures(rows: Sequence[Row], noise: InitialNoise, observers: Sequence[int]) -> dict[int, Fraction]:
-    """What Muffliato's formula says instead of `exposures`: too little, wherever messages share their noise.
+    """What Muffliato's code computes instead of `exposures`: it may be too little where messages share their noise.
 
-    It adds r_i²/(r Σ rᵀ) for every message r, as if the noise of each were drawn anew (Cyffers, Even, Bellet and
-    Massoulié, "Muffliato", 2022). Nobody should go by it: the audit shows why.
+    It adds r_i²/(r Σ rᵀ) for every message r, as if the noise of each were drawn anew (code released with Cyffers, Even,
+    Bellet and Massoulié, "Muffliato", 2022). Nobody should go by it: the audit shows why.
     """
     flint = _flint()
     agents = range(noise.agents)
