@@ -32,13 +32,15 @@ from simnet.network.underlay import PhysicalNetwork
 from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise_key import fingerprint, fresh_key, noise_root, read_key
 from simnet.record.bus import Bus
-from simnet.scenario import Scenario
+from simnet.scenario import Network, Scenario
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.memory import gc_paused
 from simnet.sim.packet_carrier import PacketCarrier
 from simnet.sim.radio import Radio, in_range
+from simnet.sim.routed_packets import RoutedPackets
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
+from simnet.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,14 @@ def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, st
 
 
 def _identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
-    """What distinguishes a run from all others: every setting and every row."""
+    """What distinguishes a run from all others: the code, every setting, every file that it names, and every row."""
+    yield VERSION.encode()
     yield json.dumps(scenario.resolved(), sort_keys=True).encode()
+    for name in scenario.files():
+        try:
+            yield scenario.find(name).read_bytes()
+        except OSError as error:
+            raise ScenarioError(f"{name}: {error.strerror}") from None
     for part in parts:
         yield from row_bytes(part)
 
@@ -196,19 +204,27 @@ def directions(edges: nx.Graph[int]) -> list[Ends]:
 
 
 def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features: int) -> None:
-    """Refuse packets too small for a transport, and queues that drop part of every value where nothing repeats it."""
-    network = scenario.network
-    transport, line, common = network.transport, network.line.read(scenario.find), network.link
-    payload = build_writer(scenario, 0).letter(0, (np.zeros(features),))
-    if physical := draw_underlay(scenario, len(edges)):
-        physical.refuse_above_queues(directions(edges), HEADER_BYTES + len(payload))
+    """Refuse packets too small for a transport, and queues through which no value would ever get."""
+    network, transport = scenario.network, scenario.network.transport
+    size = HEADER_BYTES + len(build_writer(scenario, 0).letter(0, (np.zeros(features),)))
+    physical = draw_underlay(scenario, len(edges))
+    if physical is not None and not transport.repeats:
+        physical.refuse_above_queues(directions(edges), size)
         return
-    for model in {id(model): model for model in models(scenario, edges).values()}.values():
-        if transport.repeats:
-            transport.refuse_too_small(model, f"network.{'link' if model.mtu == common.mtu else 'override'}.mtu")
-        else:
-            where = "link" if model.queue == common.queue else "override"
-            refuse_above_queue(model, line, HEADER_BYTES + len(payload), f"network.{where}.queue")
+    used = models(scenario, edges) if physical is None else physical.models_of(directions(edges))
+    for model in {id(model): model for model in used.values()}.values():
+        place = {field: _said_in(network, model, field) for field in ("mtu", "queue")}
+        transport.refuse_too_small(model, f"{place['mtu']}.mtu")
+        packet = max(transport.packets(size, Transmitter(model, Streams(0), "").room))
+        line = network.line.read(scenario.find)
+        refuse_above_queue(model, line, packet, f"{place['queue']}.queue", repeated=transport.repeats)
+
+
+def _said_in(network: Network, model: LinkModel, field: str) -> str:
+    """The section that says this of a link."""
+    if network.underlay is not None:
+        return "network.underlay.link"
+    return "network.link" if getattr(model, field) == getattr(network.link, field) else "network.override"
 
 
 def longest_value(scenario: Scenario, features: int) -> int:
@@ -221,14 +237,18 @@ def longest_value(scenario: Scenario, features: int) -> int:
 def kinds_of_links(built: World) -> list[AlikeLinks]:
     """The links by how long a value is under way on them; slowest first."""
     network, size = built.scenario.network, longest_value(built.scenario, built.learning.features)
+    transport = network.transport
     if physical := draw_underlay(built.scenario, built.agents):
-        return sorted(physical.alike_paths(directions(built.graph), size), key=lambda kind: -kind.median)
+        packets = transport.packets(size, physical.cutter.room)
+        paths = physical.alike_paths(directions(built.graph), packets, roomy=transport.repeats)
+        return sorted(paths, key=lambda kind: -kind.median)
     channel = network.channel
 
     def air(model: LinkModel) -> float:
         return 0.0 if channel is None else sum(map(channel.seconds, channel.frames(size, model.overhead)))
 
-    found = alike_links(models(built.scenario, built.graph), network.line.read(built.scenario.find), size, air)
+    lines = network.line.read(built.scenario.find)
+    found = alike_links(models(built.scenario, built.graph), lines, size, air, transport.packets)
     return sorted(found, key=lambda kind: -kind.median)
 
 
@@ -290,7 +310,8 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
             shared=shared,
         )
     elif physical := draw_underlay(scenario, len(edges)):
-        built.channel = PacketCarrier(built, physical, directions(edges), Streams(scenario.seed))
+        packets = built.packets = RoutedPackets(built, physical, directions(edges), Streams(scenario.seed))
+        built.channel = PacketCarrier(built, packets) if built.transport is None else None
     return built
 
 

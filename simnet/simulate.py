@@ -101,6 +101,11 @@ def run(
     >>> run(Scenario.of(quick)).summary["communication"]["broadcasts"]
     10
     """
+    if attach and scenario.privacy.noise == "key":
+        raise ScenarioError(
+            "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "
+            "such runs could share it; choose 'fresh'"
+        )
     started = perf_counter()
     built = build(scenario)
     tell(
@@ -216,6 +221,9 @@ def first_event(
     built: World, attached: Sequence[str] = (), *, live: bool = False, own: bool = False
 ) -> events.RunStarted:
     """What a log begins with; agents of a `live` run may each have had a noise of their `own`."""
+    algorithm, caveats = built.scenario.algorithm, built.scenario.caveats(live=live)
+    # Where times depend on the data, so does who has heard whom.
+    linear = algorithm.linear_gaussian and built.scenario.network.codec == "float64"
     return events.RunStarted(
         schema=events.SCHEMA,
         version=VERSION,
@@ -227,10 +235,10 @@ def first_event(
         attached=list(attached),
         names=agent_names(built.graph),
         fit=_fitness(built, own=own),
-        caveats=built.scenario.caveats(live=live),
+        caveats=caveats,
         noise_key=built.noise_key,
         in_step=built.scenario.network.pacing.aligned,
-        linear_gaussian=built.scenario.algorithm.linear_gaussian and built.scenario.network.codec == "float64",
+        linear_gaussian=linear and fitness.TIMES_TELL not in caveats,
     )
 
 

@@ -78,7 +78,8 @@ class Insider:
 
     def view(self) -> View:
         """All that was seen, once the run is over."""
-        seen, victim, lie = self._observed.messages_seen(self._observers), self._worlds.holder, self._worlds.lie
+        victim, lie = self._worlds.holder, self._worlds.lie
+        seen = [message for message in self._observed.messages_seen(self._observers) if message in self._said]
         return View(
             rows=tuple(tuple(self._observed.coefficients(*message)) for message in seen),
             own=tuple(self._observed.own_relays(self._observers)),

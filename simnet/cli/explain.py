@@ -119,7 +119,9 @@ def _underlay(built: World) -> dict[str, Facts]:
     if physical is None:
         return {}
     size = frame.HEADER_BYTES + _first_message(built)[0]
-    return {"underlay": underlay_facts(physical, directions(built.graph), size)}
+    transport = built.scenario.network.transport
+    packets = transport.packets(size, physical.cutter.room)
+    return {"underlay": underlay_facts(physical, directions(built.graph), packets, repeated=transport.repeats)}
 
 
 def _reports(reporting: Reporting | None) -> Facts:
@@ -137,6 +139,7 @@ def _reports(reporting: Reporting | None) -> Facts:
 
 WAYS_OUT = {
     "channel": "the channel, which all agents share",
+    "underlay": "the physical network, whose links agents share",
     "access line": "one access line per agent, and each link's own line after it",
     "shared": "shared: the links of an agent take turns on one line",
     "independent": "independent: every link has a line of its own",
@@ -150,6 +153,7 @@ def _over_time(built: World) -> dict[str, Facts]:
     network, line = scenario.network, scenario.network.line
     rates = {"link": network.link.bandwidth} | {f"override.{i}": o.bandwidth for i, o in enumerate(network.override)}
     rates |= {"access": network.access.bandwidth}
+    rates |= {} if network.underlay is None else {"underlay.link": network.underlay.link.bandwidth}
     rates |= {f"line.{side}": each.bandwidth for side, each in (("up", line.up), ("down", line.down)) if each}
     for place, rate in rates.items():
         if rate is not None and not isinstance(rate, float):

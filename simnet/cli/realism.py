@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import inf
 
-from simnet.build import World, build_links, models_in_use
+from simnet.build import World, build_links, draw_underlay, models_in_use
 from simnet.network.airtime import duty_cycle_left_out
 from simnet.network.delays import AlikeLinks, sending
 from simnet.network.frame import HEADER_BYTES
@@ -112,5 +112,8 @@ def _round_trip(built: World, kinds: Sequence[AlikeLinks]) -> float:
     if not kinds:
         return 0.0
     slowest = kinds[0]
+    if physical := draw_underlay(built.scenario, built.agents):
+        sender, receiver = slowest.places[0]
+        return slowest.median + physical.alone(receiver, sender, [HEADER_BYTES], roomy=True)
     answer = sending(slowest.model, built.scenario.network.line.read(built.scenario.find), HEADER_BYTES)
     return 2 * slowest.median - slowest.sending + answer

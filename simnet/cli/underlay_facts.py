@@ -14,8 +14,8 @@ _SHOWN = 3
 """Links that are named."""
 
 
-def underlay_facts(network: PhysicalNetwork, pairs: list[Ends], size: int) -> Facts:
-    """The paths between these agents; `size` are the bytes of a value's frame."""
+def underlay_facts(network: PhysicalNetwork, pairs: list[Ends], packets: Sequence[int], *, repeated: bool) -> Facts:
+    """The paths between these agents; `packets` are those of a value, which are `repeated` if a queue drops them."""
     shared = network.shared_by(pairs)
     most = sorted(shared, key=lambda ends: (-shared[ends], ends))[:_SHOWN]
     return {
@@ -24,7 +24,7 @@ def underlay_facts(network: PhysicalNetwork, pairs: list[Ends], size: int) -> Fa
         "links per path": _span([float(len(network.route(*pair))) for pair in pairs]),
         "latency per path": _span([1e3 * network.delay(*pair) for pair in pairs], "ms"),
         "bottleneck per path": _span([network.bottleneck(*pair) / 1e6 for pair in pairs], "Mbit/s"),
-        "one value alone": _alone([1e3 * network.alone(*pair, size) for pair in pairs]),
+        "one value alone": _alone([1e3 * network.alone(*pair, packets, roomy=repeated) for pair in pairs]),
         "most shared": ", ".join(f"{network.name(ends)} by {shared[ends]} of {len(pairs)}" for ends in most)
         or "none: all agents stand at one node",
         "links that nobody uses": len({*map(frozenset, network.models)} - {*map(frozenset, shared)}),

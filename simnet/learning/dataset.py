@@ -122,16 +122,17 @@ def bound_rows(X: Matrix) -> Matrix:
     return _divide_rows(X, np.where(norms > 1.0 - margin, norms / (1.0 - 2.0 * margin), 1.0))
 
 
-def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None) -> Dataset:
+def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None, columns: bool = True) -> Dataset:
     """Scale the columns, append a bias column if asked, bound the rows, and store the result in the faster form.
 
-    A test set in a file of its own is scaled `like` its unscaled training set: by that set's column peaks.
+    A test set in a file of its own is scaled `like` its unscaled training set: by that set's column peaks. A peak
+    belongs to one row and changes all others; without `columns` no row depends on another one.
     """
     if like is not None and like.features != dataset.features:
         raise DataError(
             f"{dataset.name}: {dataset.features} features cannot be prepared like {like.name} with {like.features}"
         )
-    X = scale_columns(dataset.X, dataset.X if like is None else like.X)
+    X = scale_columns(dataset.X, dataset.X if like is None else like.X) if columns else dataset.X
     if bias:  # it counts in the row norm, so it comes before `bound_rows`
         ones = np.ones((dataset.rows, 1))
         if isinstance(X, scipy.sparse.csr_array):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -145,10 +146,11 @@ def deal(data: Data, seed: int, find: Finder, agents: int, public_share: float |
 
 def _train_and_test(data: Data, streams: Streams, find: Finder) -> tuple[Dataset, Dataset]:
     whole, test = data.origin.read(data, find, streams.generator("data"))
+    prepared = partial(scale, bias=data.bias, columns=data.columns is None)
     try:
         if test is not None and "train" not in data.model_fields_set:
-            return scale(whole, bias=data.bias), scale(test, bias=data.bias, like=whole)
-        return split(scale(whole, bias=data.bias), data.train, streams.generator("split"))
+            return prepared(whole), prepared(test, like=whole)
+        return split(prepared(whole), data.train, streams.generator("split"))
     except DataError as error:
         raise ScenarioError(f"data.train = {data.train}: {error}") from None
 

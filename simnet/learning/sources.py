@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -185,6 +185,11 @@ class Data(Section):
     label: Column | None = Field(None, description="CSV: the label's column, by name or by index (default: last)")
     positive: Label | None = Field(None, description="the label that counts as +1 (default: the larger)")
     bias: Switch = Field(False, description="append a constant feature before rows are scaled")
+    columns: Literal["as-they-are"] | None = Field(
+        None,
+        description="`as-they-are`: no row depends on another one, as ε needs it of private rows; absent: each column "
+        "is divided by its largest value over all rows, as in the papers",
+    )
 
     @model_validator(mode="after")
     def _fields_fit_the_source(self) -> Data:
@@ -193,6 +198,11 @@ class Data(Section):
             if getattr(self, field) is not None and self.source not in takers:
                 raise ValueError(f"{field}: only the source {' or '.join(takers)} has it")
         return self
+
+    @property
+    def tells_peaks(self) -> bool:
+        """Whether rows that may be private have been scaled by each other."""
+        return self.columns is None and self.origin is FILE
 
     @property
     def origin(self) -> RowSource:

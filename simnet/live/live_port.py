@@ -229,6 +229,6 @@ class LivePort:
         parts = self.writer.decode(found.payload, self.features)
         # A model, perhaps with what belongs to it entry by entry, perhaps with one number besides.
         lengths, full = [len(part) for part in parts], self.features
-        if lengths not in ([full], [full, full], [full, full, 1]):
+        if lengths not in ([full], [full, 1], [full, full], [full, full, 1]):
             raise FrameError(f"parts of {lengths} entries are no message about a model of {full}")
         return found.round, parts

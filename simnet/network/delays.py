@@ -21,6 +21,8 @@ PERCENT = (5, 50, 95, 99)
 """Which quantiles are told."""
 POINTS = 10_000
 """Numbers by which a distribution is told."""
+Cut = Callable[[int, int | None], Sequence[int]]
+"""What is handed to a link of a message of so many bytes, where a packet has room for so many."""
 MOST_KINDS = 8
 """Kinds of links that are told one by one; more are told together."""
 
@@ -51,8 +53,13 @@ class AlikeLinks:
         return first if not others else f"{first} and {others:,} other{'s' if others > 1 else ''}"
 
 
+def whole(size: int, room: int | None) -> list[int]:
+    """A message that the link itself cuts."""
+    return [size]
+
+
 def alike_links(
-    models: Mapping[Ends, LinkModel], lines: Lines, size: int, air: Callable[[LinkModel], float]
+    models: Mapping[Ends, LinkModel], lines: Lines, size: int, air: Callable[[LinkModel], float], cut: Cut = whole
 ) -> list[AlikeLinks]:
     """All links by kind, for a value of `size` bytes; `air` is how long one is on a channel that agents share."""
     found: dict[tuple[object, ...], list[Ends]] = {}
@@ -62,21 +69,23 @@ def alike_links(
         what = id(latency) if latency.constant is None else latency.constant
         line = (model.bandwidth, model.mtu, model.overhead, model.framing)
         if line not in lasting:
-            lasting[line] = sending(model, lines, size) + air(model)
+            lasting[line] = sending(model, lines, size, cut) + air(model)
         found.setdefault((what, line), []).append(ends)
     return [AlikeLinks(places, models[places[0]], lasting[line]) for (_, line), places in found.items()]
 
 
-def sending(model: LinkModel, lines: Lines, size: int) -> float:
+def sending(model: LinkModel, lines: Lines, size: int, cut: Cut = whole) -> float:
     """Seconds from the first bit to the last of a message of `size` bytes, over idle lines with room for all of it."""
     streams, room = Streams(0), {"queue": None}
     up, down = (
         None if line is None else line.model_copy(update=room).transmitter(streams, "")
         for line in (lines.up, lines.down)
     )
-    link = Link(model.model_copy(update=room), streams, "", up=up)
-    departs = link.admit(0.0, size)[1]
-    return departs if down is None else link.received(down, departs, size)
+    link, ends = Link(model.model_copy(update=room), streams, "", up=up), 0.0
+    for packet in cut(size, link.transmitter.room):
+        departs = link.admit(0.0, packet)[1]
+        ends = departs if down is None else link.received(down, departs, packet)
+    return ends
 
 
 def quantiles(kinds: Sequence[AlikeLinks]) -> dict[str, list[float]]:

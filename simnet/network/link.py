@@ -221,24 +221,40 @@ def _one_line(agent: int, models: Sequence[LinkModel]) -> LinkModel:
     return first
 
 
-def refuse_above_queue(model: LinkModel, lines: Lines, size: int, where: str) -> None:
-    """Refuse a link that drops part of every message of `size` bytes, because its packets are more than fit."""
-    streams = Streams(0)
+def refuse_above_queue(model: LinkModel, lines: Lines, size: int, where: str, *, repeated: bool = False) -> None:
+    """Refuse a link that drops part of every message of `size` bytes, because its packets are more than fit.
+
+    `repeated`: a message is a single packet, which is sent again until it passes.
+    """
     bare = model.model_copy(update={"queue": without_red(model.queue)})
-    up = None if lines.up is None else _plain(lines.up).transmitter(streams, "")
-    link = Link(bare, streams, "", up=up)
-    _, departs, packets, left, refused = link.admit(0.0, size)
-    if departs < inf and lines.down is not None:
-        where = "network.line.down.queue"
-        departs = link.received(_plain(lines.down).transmitter(streams, ""), departs, size)
-    elif refused and lines.up is not None:
-        where = "network.line.up.queue"
-    if departs == inf:
-        raise ScenarioError(
-            f"{where}: a value makes {packets} packets of {left + refused:,} bytes in all, and even an idle line drops "
-            "some of them, so that no value would ever arrive; a longer queue, a smaller codec or "
-            '`transport = "reliable"` would do'
-        )
+    tried = [_passed(bare, lines, size, now) for now in _openings(bare, lines)]
+    if any(departs < inf for departs, *_ in tried):
+        return
+    _, line, packets, weight = tried[0]
+    makes = f"a value makes {packets} packets of {weight:,} bytes in all, and even an idle line drops some of them"
+    cure = 'a longer queue, a smaller codec or `transport = "reliable"` would do'
+    if repeated:
+        makes = f"a packet of {weight:,} bytes has to wait even for an idle line, and there is no room for it"
+        cure = "a longer queue would do"
+    raise ScenarioError(f"{line or where}: {makes}, so that no value would ever arrive; {cure}")
+
+
+def _openings(model: LinkModel, lines: Lines) -> list[float]:
+    """When the lines that a message passes are up for the first time; they may be down at the start."""
+    own = Transmitter(model, Streams(0), "")
+    access = [line.transmitter(Streams(0), "") for line in (lines.up, lines.down) if line is not None]
+    return sorted({line.opens(0.0) for line in (own, *access)})
+
+
+def _passed(model: LinkModel, lines: Lines, size: int, now: float) -> tuple[float, str, int, int]:
+    """When a message of `size` bytes is through idle lines, what is full if it is not, its packets and their bytes."""
+    up, down = (None if each is None else _plain(each).transmitter(Streams(0), "") for each in (lines.up, lines.down))
+    link = Link(model, Streams(0), "", up=up)
+    _, departs, packets, left, refused = link.admit(now, size)
+    full = "network.line.up.queue" if refused and up is not None else ""
+    if departs < inf and down is not None:
+        full, departs = "network.line.down.queue", link.received(down, departs, size)
+    return departs, full, packets, left + refused
 
 
 def without_red(queue: Queue | None) -> Queue | None:

@@ -93,13 +93,13 @@ ON_AIR = frozenset({"lorawan", "lora", "congested-wifi"})
 DUTY_CYCLED = frozenset({"lorawan", "lora"})
 """Presets of bands in which a device may send for a small share of the time only."""
 
-WayOut = Literal["channel", "access line", "shared", "independent"]
+WayOut = Literal["channel", "underlay", "access line", "shared", "independent"]
 
 
-def way_out(medium: str, uplink: str | None, preset: str | None, *, channel: bool, up: bool) -> WayOut:
+def way_out(medium: str, uplink: str | None, preset: str | None, *, channel: bool, underlay: bool, up: bool) -> WayOut:
     """What an agent's links have in common when they send, by what [network] says of it."""
-    if channel:
-        return "channel"
+    if channel or underlay:
+        return "channel" if channel else "underlay"
     if medium == "shared":
         return "shared"
     if up:

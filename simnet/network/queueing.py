@@ -214,6 +214,10 @@ class Transmitter:
         self._busy_until = departs = starts + service if self._pace is None else self._pace.serve(now, weight)
         return starts, departs
 
+    def opens(self, now: float) -> float:
+        """When something that is handed over now could leave, if the line is idle: later than now while it is down."""
+        return now if self._pace is None else self._pace.begins(now)
+
     def unhindered(self, now: float, size: int) -> float:
         """When a message has left an idle line to which each packet is handed when the one before has left."""
         total = self.on_wire(size)

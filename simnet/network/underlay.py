@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from math import inf
@@ -178,6 +178,10 @@ class PhysicalNetwork:
         """Over each link, the directions between these agents that use it."""
         return Counter(link for pair in pairs for link in self.route(*pair))
 
+    def models_of(self, pairs: list[Ends]) -> dict[Ends, LinkModel]:
+        """What the links are like that these agents use; all links if they use none."""
+        return {link: self.models[link] for link in self.shared_by(pairs)} or self.models
+
     def delay(self, sender: int, receiver: int) -> float:
         """Latency of the whole path, where it varies its median."""
         return sum(self._delays[link] for link in self.route(sender, receiver))
@@ -187,21 +191,26 @@ class PhysicalNetwork:
         lines = (Transmitter(self.models[link], Streams(0), "") for link in self.route(sender, receiver))
         return min((line.bandwidth for line in lines), default=inf)
 
-    def alone(self, sender: int, receiver: int, size: int) -> float:
-        """How long a message takes if there is no other; infinite if a queue drops part of it even then."""
-        packets = [(0.0, weight) for weight in self.cutter.weights(size)]
-        for ends in self.route(sender, receiver):
-            link = Link(_quiet(self.models[ends], self._delays[ends]), Streams(0), "")
-            packets = [(link.send(time, weight).arrives, weight) for time, weight in packets]
-            if any(time == inf for time, _ in packets):
-                return inf
-        return packets[-1][0]
+    def alone(
+        self, sender: int, receiver: int, packets: Sequence[int], *, roomy: bool = False, begin: float = 0.0
+    ) -> float:
+        """How long a message takes if there is no other and its packets are all sent at the time `begin`.
 
-    def alike_paths(self, pairs: list[Ends], size: int) -> list[AlikeLinks]:
-        """The paths between these agents by how long an idle one takes for a message of `size` bytes."""
+        It is infinite if a queue drops part of it even then; with `roomy` queues have room for all of it.
+        """
+        sent = [(begin, weight) for packet in packets for weight in self.cutter.weights(packet)]
+        for ends in self.route(sender, receiver):
+            link = Link(_quiet(self.models[ends], self._delays[ends], roomy), Streams(0), "")
+            sent = [(link.send(time, weight).arrives, weight) for time, weight in sent]
+            if any(time == inf for time, _ in sent):
+                return inf
+        return sent[-1][0] - begin
+
+    def alike_paths(self, pairs: list[Ends], packets: Sequence[int], *, roomy: bool = False) -> list[AlikeLinks]:
+        """The paths between these agents by how long an idle one takes for a message of these packets."""
         found: dict[tuple[float, float], list[Ends]] = {}
         for pair in pairs:
-            found.setdefault((self.delay(*pair), self.alone(*pair, size)), []).append(pair)
+            found.setdefault((self.delay(*pair), self.alone(*pair, packets, roomy=roomy)), []).append(pair)
         return [
             AlikeLinks(places, LinkModel(latency=Constant(kind="constant", value=delay)), alone - delay)
             for (delay, alone), places in found.items()
@@ -215,12 +224,15 @@ class PhysicalNetwork:
         # Ways over links that are alike let pass the same.
         alike = {tuple(id(self.models[link]) for link in self.route(*pair)): pair for pair in reversed(pairs)}
         for sender, receiver in alike.values():
-            if self.alone(sender, receiver, size) == inf:
+            lines = [Transmitter(self.models[link], Streams(0), "") for link in self.route(sender, receiver)]
+            # A line may be down at the start.
+            begins = {line.opens(0.0) for line in lines} or {0.0}
+            if all(self.alone(sender, receiver, [size], begin=begin) == inf for begin in begins):
                 raise ScenarioError(
                     f"network.underlay.link.queue: a value makes {self.cutter.packets(size)} packets of "
                     f"{self.cutter.on_wire(size):,} bytes in all, and even an idle path from agent {sender} to agent "
-                    f"{receiver} drops some of them, so that none would ever arrive; a longer queue or a smaller codec "
-                    "would do"
+                    f"{receiver} drops some of them, so that no value would ever arrive; a longer queue, a smaller "
+                    'codec or `transport = "reliable"` would do'
                 )
 
 
@@ -244,10 +256,10 @@ def one_packet(model: LinkModel) -> LinkModel:
     return model.model_copy(update={"mtu": None, "overhead": 0, "framing": 0})
 
 
-def _quiet(model: LinkModel, delay: float) -> LinkModel:
+def _quiet(model: LinkModel, delay: float, roomy: bool) -> LinkModel:
     """The same without chance."""
-    latency = Constant.model_construct(kind="constant", value=delay)
-    changes = {"latency": latency, "loss": NO_LOSS, "corruption": 0.0, "queue": without_red(model.queue)}
+    latency, queue = Constant.model_construct(kind="constant", value=delay), without_red(model.queue)
+    changes = {"latency": latency, "loss": NO_LOSS, "corruption": 0.0, "queue": None if roomy else queue}
     return one_packet(model).model_copy(update=changes)
 
 

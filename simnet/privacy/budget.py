@@ -51,7 +51,7 @@ class Privacy(Section):
     bound: Bound = Field(
         "least",
         description="which proof prices an account: the `least` of all that is proven; or Rényi curves alone, with "
-        "Gaussian objective perturbation by the `moments` of its noise or by the sharper `transport`; docs/privacy.md "
+        "Gaussian objective perturbation by the `moments` of its noise or by the sharper `transport`; docs/proofs.md "
         "has all of them",
     )
     noise: Literal["seed", "key", "fresh"] = Field(

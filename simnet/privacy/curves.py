@@ -54,16 +54,7 @@ def objective(orders: Curve, ratio: float, kappa: float) -> Curve:
 
         D_a <= log(1+κ) + d²/2 + (a−1)d²/(2(1−4κ(a−1))) − log(1−4κ(a−1))/(a−1).
 
-    Proof. (i) b = −∇J(θ̃) is a bijection, so at θ̃ the log-ratio of the densities is log det H/det H' + (2b·v + |v|²)/2σ²
-    with v = ∇J − ∇J' = C(p x − q x')/m, |p|, |q| <= L. (ii) H and H' are one matrix A >= μI plus rank-one terms, so the
-    ratio of determinants is (1 + s)/(1 + s') with s, s' in [0, κ]: at most 1 + κ. (iii) |v|²/2σ² <= d²/2. (iv) Let U be
-    the span of x and x', which contains v, and b = b_U + b_⊥. Replacing b_U by 0 moves θ̃ by at most |b_U|/μ, so v by
-    at most 2κ|b_U|, so b·v <= b_U·v0 + 2κ|b_U|² with v0 a function of b_⊥ alone and |v0| <= 2CL/m. (v) b_U/σ is a
-    Gaussian g of dimension at most 2, independent of v0, and in two dimensions E exp(s g·w + t|g|²) =
-    exp(s²|w|²/(2(1−2t)))/(1−2t); take s = a−1, |w| <= d, t = 2κ(a−1), and divide the logarithm by a−1. ∎
-
-    A loss with kinks in l' is the limit of smooth ones with the same constants: the minimisers converge, and D_a is
-    lower semicontinuous (van Erven and Harremoës 2014), so the bound stays.
+    This is theorem 1a of docs/proofs.md; ours, not peer reviewed. Losses may have kinks in l'.
     """
     growth = 4.0 * kappa * (orders - 1.0)
     valid = growth < 1.0
@@ -79,20 +70,7 @@ def objective_transport(orders: Curve, ratio: float, kappa: float) -> Curve:
 
         D_a <= a d²/2 − log(1 − a(a−1)κ²/(1+κ))/(a−1)        = a d²/2 + aκ² + O(κ³).
 
-    Proof. (i) Let v(b) be the v of `objective` at θ̃(b), and K its Jacobian in b. Since b + v(b) = −∇J'(θ̃(b)), I + K is
-    H'H⁻¹, and the log-ratio is −log det(I+K) + (2b·v + |v|²)/2σ². (ii) K = −C(l''xxᵀ − l''x'x'ᵀ)H⁻¹/m is similar to a
-    symmetric u'u'ᵀ − uuᵀ with |u'|² <= κ and |u|² = s/(1+s) <= κ/(1+κ), because H contains the row x itself; so its
-    eigenvalues are 0, but for at most one in [0, κ] and one in [−κ/(1+κ), 0]. (iii) S(b) = b − (a−1)v(b) has the
-    Jacobian determinant det(I − (a−1)K) > 0 and is proper, as v is bounded; so it is a diffeomorphism (Hadamard), and
-    the Gaussian density taken at S(b) integrates to 1:
-
-        E[det(I − (a−1)K) exp((a−1)b·v/σ² − (a−1)²|v|²/2σ²)] = 1.
-
-    (iv) The moment sought, E[det(I+K)^−(a−1) exp((a−1)(2b·v + |v|²)/2σ²)], has that integrand times
-    exp(a(a−1)|v|²/2σ²) <= exp(a(a−1)d²/2) times det(I+K)^−(a−1)/det(I − (a−1)K). (v) The last quotient is the product
-    over the eigenvalues λ of exp h(λ), h(λ) = −(a−1)log(1+λ) − log(1−(a−1)λ). Since h(0) = 0 and h' has the sign of λ,
-    h is largest at the ends of the intervals, and h(κ) + h(−κ/(1+κ)) = −log[(1 − κ(a−1))(1 + κ(a−1)/(1+κ))], where the
-    bracket is 1 − a(a−1)κ²/(1+κ). ∎ Kinks in l' are allowed, as in `objective`.
+    This is theorem 1b of docs/proofs.md; ours, not peer reviewed.
     """
     shrink = orders * (orders - 1.0) * kappa**2 / (1.0 + kappa)
     # κ(a−1) < 1 and this below 1 are the same condition; rounding may tell them apart.

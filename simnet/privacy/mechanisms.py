@@ -89,8 +89,7 @@ def _objective(p: Parameters) -> tuple[Step, ...]:
 def _output(p: Parameters) -> tuple[Step, ...]:
     """Noise N(0, σ² I) on an approximate minimiser, given the exact one, which moves by at most 2β/μ.
 
-    Publish the exact minimiser θ̃ too. Given θ̃ the certified point lies within β/μ of it on either data set, so the two
-    are at most 2β/μ apart, and the rest is the Gaussian mechanism. Forgetting θ̃ again costs nothing.
+    docs/proofs.md, theorem 2.
     """
     return (GaussianStep(2.0 * p["tolerance"] / p["curvature"], p["output_sigma"]),)
 
@@ -124,8 +123,7 @@ def _sparse_vector(p: Parameters) -> tuple[Step, ...]:
 def _gamma_objective(p: Parameters) -> tuple[Step, ...]:
     """Objective perturbation by a vector of density ∝ exp(−α|n|): pure, with ε = αΔ + log(1+κ).
 
-    n is a bijective function of the exact minimiser, moved by at most `shift` = Δ when a row is replaced; the density
-    changes by at most e^{αΔ} and the Jacobian by at most 1 + κ (steps (i) and (ii) of `curves.objective`). If n enters
+    docs/proofs.md, theorem 4. If n enters
     the objective as w n·θ, then Δ = 2CL/(m w): w = 2ηV for DVP and M-ADMM, w = 1 for R-ADMM.
     """
     if p["noise_weight"] == 0.0:

@@ -15,6 +15,9 @@ from simnet.vectors import Vector
 
 TAU = 2.0**-47
 """How far a standard normal number in float64 is from a real-valued draw; `simnet.live.secret_noise` has the proof."""
+_SHOWS = 2.0 * 1.1 * 128.0 * 1.2 * TAU
+"""Two edges of a cell, each moved by 1.2 τ (which has room for the product with the scale), relative to its mass: cells
+are wider than a 128th of the scale, and the density changes by less than a tenth within one."""
 
 
 def gaussian(rng: np.random.Generator, scale: float, dimension: int) -> Vector:
@@ -41,8 +44,8 @@ def gridded(value: Vector, scale: float) -> Vector:
     """The nearest point of the grid of the noise that is on a value.
 
     A sum in float64 is a function of the sum of its terms, so this is a monotone step function of value + noise, the
-    same on all data sets. Noise within τ of a real-valued draw gives another point than that with probability at most
-    2τ(1/G + 0.4/scale) per coordinate. Nothing below the grid is left, nor the sign of a zero.
+    same on all data sets. Noise within τ of a real-valued draw makes a point hardly more or less likely
+    (`grid_price`). Nothing below the grid is left, nor the sign of a zero.
     """
     step = grid(scale)
     if not step:
@@ -53,13 +56,16 @@ def gridded(value: Vector, scale: float) -> Vector:
     return found
 
 
-def grid_delta(releases: int, features: int, epsilon: float) -> float:
-    """What so many gridded releases add to δ: (1 + e^ε) times the probability that float64 noise shows.
+def grid_price(releases: int, features: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """What so many gridded releases with float64 noise add to ε and to δ (docs/proofs.md, theorem 8).
 
-    1.2 τ has room for the product with the scale; 1/G is below 128/scale.
+    A grid point is at most e^±`_SHOWS` times as likely as with real-valued noise, per coordinate, but for points so far
+    out that together they have a probability of 2⁻⁵¹.
     """
-    shows = 2.0 * 1.2 * TAU * (128.0 + 0.4)
-    return (1.0 + math.exp(min(epsilon, 700.0))) * releases * features * shows
+    numbers = releases * features
+    more = numbers * _SHOWS
+    far = numbers * 2.0**-51 * (1.0 + math.exp(min(epsilon + 2.0 * more, 700.0)))
+    return 2.0 * more, delta * math.expm1(more) + far
 
 
 def gamma_spread(rate: float, dimension: int) -> float:

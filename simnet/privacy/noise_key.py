@@ -4,9 +4,10 @@ A run whose noise comes from the seed can be repeated by everybody, and protects
 drawn again and taken off. A small seed need not be told, because it can be searched. A key cannot. A record holds its
 SHA-256 only.
 
-One key may serve many runs. The noise of a run is drawn from HMAC-SHA-256 of the key over the resolved scenario and all
-rows, so two runs that differ in a setting or in a row have independent noise. Two releases of almost the same data with
-the same noise would give the difference away.
+One key may serve many runs. The noise of a run is drawn from HMAC-SHA-256 of the key over simnet's version, the
+resolved scenario, the files that it names and all rows, so two runs that differ in one of them have independent noise.
+Two releases of almost the same data, or of the same data on another graph, with the same noise would give the
+difference away.
 """
 
 from __future__ import annotations

@@ -10,12 +10,7 @@ trade-off between the two worlds is exactly that of N(0, 1) against N(μ, 1) in 
 
     μ² = Δ_i² (R e_i)ᵀ C⁻¹ (R e_i),        C = R Σ_H Rᵀ + r² Q Qᵀ        (rows chosen independent)
 
-*Proof.* O knows its own x, noise and secrets; what is left of its view, once it has taken them off, is R x_H + R ν_H +
-Q ρ: Gaussian with covariance C in either world, coordinate by coordinate, and means that differ by (R e_i) dᵀ,
-|d| <= Δ_i.
-Rows that depend on others add nothing. With Σ_H and r² I positive definite, C is invertible on independent rows. Two
-Gaussians with equal covariance are told apart by the linear statistic alone; the best test has the trade-off of
-N(0, 1) against N(μ, 1). Moving d along one coordinate attains it. ∎
+docs/proofs.md has the proof.
 
 Coefficients fall by a factor per round, so the rank of R in floating point is no proof: rows that seem dependent may
 not be, and μ would come out too small. Everything here is exact: integers and rationals, by FLINT.
@@ -28,7 +23,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from simnet.errors import SimnetError
 from simnet.privacy import trade_offs
 from simnet.privacy.trade_offs import TradeOff
 
@@ -55,7 +49,8 @@ class InitialNoise:
 
 def exposures(rows: Sequence[Row], noise: InitialNoise, observers: Sequence[int]) -> dict[int, Fraction]:
     """(R e_i)ᵀ C⁻¹ (R e_i) for each agent outside the coalition: μ² for a model that moves by at most 1."""
-    flint = _flint()
+    import flint  # here: it is large, and few runs ask for it
+
     hidden = [agent for agent in range(noise.agents) if agent not in set(observers)]
     relays = sorted({place for row in rows for place in range(noise.agents, len(row)) if row[place]})
     table = [[int(row[place]) for place in (*hidden, *relays)] for row in rows]
@@ -84,7 +79,8 @@ def best_test(
     `rounding` is the variance that floating point adds to every message. Without it the weights of nearly dependent
     rows grow without limit, and the test would look at rounding errors.
     """
-    flint = _flint()
+    import flint
+
     hidden = [each for each in range(noise.agents) if each not in set(observers)]
     relays = sorted({place for row in rows for place in range(noise.agents, len(row)) if row[place]})
     matrix = flint.fmpq_mat([[_rational(flint, row[place]) for place in (*hidden, *relays)] for row in rows])
@@ -99,10 +95,11 @@ def best_test(
 def summed_exposures(rows: Sequence[Row], noise: InitialNoise, observers: Sequence[int]) -> dict[int, Fraction]:
     """What Muffliato's code computes instead of `exposures`: it may be too little where messages share their noise.
 
-    It adds r_i²/(r Σ rᵀ) for every message r, as if the noise of each were drawn anew (code released with Cyffers, Even,
-    Bellet and Massoulié, "Muffliato", 2022). Nobody should go by it: the audit shows why.
+    It adds r_i²/(r Σ rᵀ) for every message r, as if the noise of each were drawn anew (code released with Cyffers,
+    Even, Bellet and Massoulié, "Muffliato", 2022). Nobody should go by it: the audit shows why.
     """
-    flint = _flint()
+    import flint
+
     agents = range(noise.agents)
     width = max((len(row) for row in rows), default=noise.agents)
     spread = flint.fmpq_mat(_covariance(flint, noise, agents, width - noise.agents))
@@ -158,13 +155,3 @@ def _rational(flint: Any, value: Fraction) -> Any:
 
 def _fraction(value: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
-
-
-def _flint() -> Any:
-    try:
-        import flint
-    except ImportError:
-        raise SimnetError(
-            "privacy.observers, audit.observer: exact arithmetic is python-flint's: pip install 'simnet[observers]'"
-        ) from None
-    return flint

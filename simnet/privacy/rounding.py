@@ -7,13 +7,8 @@ operations,
 
     |∇J(θ)| <= ν (1 + γ_{p+2}) + ρ,    ρ = 1.01 u [(3μ + C c1 p)|θ| + C L (m + 12) + 2β + 2⁹ N]
 
-- a margin errs by γ_p|θ|, so a slope by c1 γ_p|θ| + 8uL (tests measure the 8: it is below 4);
-- the sum over the rows adds γ_m m L, the factor C/m two roundings more: together C c1 γ_p|θ| + C L u(m + 10);
-- μθ and its sum with that add u(2μ|θ| + CL), the last sum uν;
-- ℓ + b adds u(ν + μ|θ| + CL), because it is what balances the rest up to ν;
-- b itself is a float64 within 2⁻⁴⁴ N of a draw from the distribution that the theorems are about; |b| <= N.
-
-Rounding while ℓ is computed does not matter: ℓ is a function of what was published, the same on both data sets.
+This is theorem 7 of docs/proofs.md; ours, not peer reviewed. b itself is a float64 within 2⁻⁴⁴ N of a draw from the
+distribution that the theorems are about; |b| <= N.
 
 The shares of β: a solver stops at ν <= `SOLVED` β, ρ may have `ROUNDING` β, and the rounding of a test's query has
 `QUERY` β of what its sensitivity allows for β. They add up to less than β, so β is what is charged, and every theorem

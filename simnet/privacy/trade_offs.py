@@ -5,7 +5,7 @@ differential privacy", JRSS-B 2022). Adaptive composition adds ν²; concurrent 
 2023). G_ν means δ(ε) = Φ(ν/2 − ε/ν) − e^ε Φ(−ν/2 − ε/ν), exactly (Balle and Wang 2018). So plain Gaussian mechanisms
 have an exact account.
 
-Objective perturbation is G_ν only up to a set that is rarely reached. Theorem G (docs/privacy.md has the proof; ours,
+Objective perturbation is G_ν only up to a set that is rarely reached. Theorem G (docs/proofs.md has the proof; ours,
 not peer reviewed): with d = 2CL/(mσ) and κ = C c1/(mμ), a release is for any u > 0 within (1+κ)e^{−u²/2}, in total
 variation, of
 

@@ -13,3 +13,8 @@ LABELS_DEAL = (
     "the labels decided which agent holds which rows, so one label moves other rows; ε covers a row that is replaced "
     "where it lies, and not that"
 )
+
+PEAKS_SCALE = (
+    "columns are divided by their largest values, so a row that holds one changes all others; scale the data by public "
+    "bounds and say data.columns = 'as-they-are'"
+)

@@ -17,7 +17,7 @@ from simnet.parts.fields import NonNegative
 from simnet.parts.part import Section
 from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
 from simnet.privacy.mechanisms import HUB
-from simnet.privacy.noise import grid_delta
+from simnet.privacy.noise import grid_price
 from simnet.record import events
 from simnet.record.bus import COUNTS, Counters
 from simnet.record.observed import Observed
@@ -71,6 +71,16 @@ class PhysicalLinks(msgspec.Struct):
         sums = {name: sum(getattr(link, name) for link in self.told) for name in ("bytes", "dropped", "lost")}
         of_busiest = {name: getattr(busiest, name) for name in ("utilisation", "shared_by")}
         return {"underlay": {"links": len(self.told), **sums, "busiest": busiest.link, **of_busiest}}
+
+
+ROUNDING_TELLS = (
+    "what float64 adds to ε and δ (grid_epsilon, grid_delta) is more than a hundredth of them; a smaller ε, a larger δ "
+    "or fewer rounds would do"
+)
+SILENCED = (
+    "neighbours' values have silenced an agent; if they chose the round by what it had released, the promise is the ε "
+    "of its whole plan, not the smaller one of what it spent"
+)
 
 
 class Energy(Prices):
@@ -338,10 +348,19 @@ class Metrics:
             self._air.summary(self._now) | ({"joules": joules} if joules else {}) | ({"cost": totals} if totals else {})
         )
 
-    def _grid_delta(self, epsilon: float | None) -> float | None:
-        """What rounding adds to δ, at most, where there is a promise to add it to."""
+    def _promise(self, epsilon: float | None) -> Row:
+        """What rounding adds to ε and δ, at most, where there is a promise to add it to; what a record is fit for."""
         assert self.start is not None
-        return None if epsilon is None else grid_delta(self.start.scenario["rounds"], self.start.features, epsilon)
+        delta, caveats = self.start.scenario["privacy"]["delta"], list(self.start.caveats)
+        more: tuple[float | None, float | None] = (None, None)
+        if epsilon is not None:
+            more = grid_price(self.start.scenario["rounds"], self.start.features, epsilon, delta)
+            if epsilon > 0.0 and (more[0] > 0.01 * epsilon or more[1] > 0.01 * delta):
+                caveats.append(ROUNDING_TELLS)
+        if self._skips["domain"]:
+            caveats.append(SILENCED)
+        found: Row = {"grid_epsilon": more[0], "grid_delta": more[1]}
+        return found | ({"fit": self.start.fit, "caveats": caveats} if self.start.fit else {})
 
     def _observers(self, scenario: dict[str, Any], proven: float | None) -> Row:
         """ε against each observer that the scenario names."""
@@ -377,11 +396,10 @@ class Metrics:
                 "claimed_epsilon": privacy.claimed_epsilon,
                 "proven_epsilon": privacy.proven_epsilon,
                 "basis": privacy.basis,
-                "grid_delta": self._grid_delta(privacy.proven_epsilon),
                 "releases_max": max(self.counters["releases"]),
             }
             | self._observers(scenario, privacy.proven_epsilon)
-            | ({"fit": self.start.fit, "caveats": self.start.caveats} if self.start.fit else {}),
+            | self._promise(privacy.proven_epsilon),
             "communication": self.counters.communication(),
             "skips_by_reason": dict(self._skips),
             "staleness": self.counters.values.summary(),
@@ -394,7 +412,8 @@ def _uplink(network: dict[str, Any]) -> WayOut:
     """What an agent's links have in common when they send, by the resolved scenario of a log."""
     line, link = network.get("line", {}), network.get("link", {})  # logs of old versions lack some of it
     medium, preset = network.get("medium", "unicast"), link.get("preset")
-    return way_out(medium, network.get("uplink"), preset, channel="channel" in network, up="up" in line)
+    channel, underlay, up = "channel" in network, "underlay" in network, "up" in line
+    return way_out(medium, network.get("uplink"), preset, channel=channel, underlay=underlay, up=up)
 
 
 _HANDLERS: dict[type[events.Event], Any] = {

@@ -2,8 +2,11 @@
 
 A subscriber for logs of methods whose messages are linear in models that got their noise once. It retraces what each
 agent mixed in each round, keeps the rows that each agent saw, and says what ε that is
-(`simnet.privacy.observers`). A receiver saw a message that it took in, and one that came damaged or late or found its
-inbox full as well; what was lost on the way, it did not.
+(`simnet.privacy.observers`). A receiver saw a message that it took in, and one that came damaged or late, was refused
+or found its inbox full as well; what was lost on the way, it did not. A message that travels in several packets may
+lose one and show the others, and one packet shows some coordinates, so it counts as seen whatever became of it. Who
+shares a radio channel hears what is meant for others, and hosts of an underlay may forward it: there every agent
+counts as one that saw everything.
 
 Rows are whole numbers over a power of `base`, which all mixing weights divide.
 """
@@ -63,6 +66,9 @@ class Observed:
         self._relayed = method["averaging"] == "relayed"
         degrees = [len(each) for each in self._neighbours]
         self._base = math.lcm(*(degree + 1 for degree in degrees)) if self._sums else 1 + max(degrees)
+        network = event.scenario.get("network", {})
+        self._overhear = "channel" in network or "underlay" in network
+        self._in_parts = network.get("transport", {}).get("kind") == "reliable" or _has_mtu(network)
         self._pair_sigma, self._relay_sigma = method["pair_sigma"], method.get("relay_sigma") or 0.0
         self._delta: float = event.scenario["privacy"]["delta"]
         self._in_step = event.in_step
@@ -122,17 +128,24 @@ class Observed:
         return True
 
     def _lost(self, event: events.MessageLost) -> None:
-        if event.reason == "corrupted":
+        if event.reason is not None:  # some of it had left
             self._seen(event.message)
         else:
-            self._flying.pop(event.message, None)
+            self._vanished(event.message)
+
+    def _vanished(self, message: int) -> None:
+        """A message did not come; what came of it, if it travelled in several packets, was seen."""
+        if self._in_parts:
+            self._seen(message)
+        else:
+            self._flying.pop(message, None)
 
     def _overflowed(self, event: events.MessageOverflowed) -> None:
         # The queue may have been the sender's; which one it was is not told, so it counts as seen.
         self._seen(event.message)
 
     def _unreachable(self, event: events.MessageUnreachable) -> None:
-        self._flying.pop(event.message, None)
+        self._vanished(event.message)
 
     def _use(self, event: events.ValueUsed) -> None:
         """Whoever was heard of anew is mixed in at the end of the round."""
@@ -182,7 +195,7 @@ class Observed:
         """
         on_the_way = {(sender, round) for sender, receiver, round in self._flying.values() if receiver in observers}
         seen = on_the_way.union(*(self._saw[agent] for agent in observers))
-        if not observers:
+        if not observers or self._overhear:
             seen = {(sender, round) for sender, told in enumerate(self._told) for round in told}
         return sorted(seen)
 
@@ -239,7 +252,7 @@ class Observed:
                 found[AGENT] = max(max(values) for values in by_distance.values())
                 found["agent_by_distance"] = {str(d): max(values) for d, values in sorted(by_distance.items())}
             else:
-                found[name] = max(self.epsilons([int(agent) for agent in observer]).values())
+                found[name] = max(self.epsilons([int(agent) for agent in observer]).values(), default=0.0)
         return found
 
     def by_distance(self) -> Mapping[int, list[float]]:
@@ -251,6 +264,13 @@ class Observed:
                 if agent in distances:
                     found.setdefault(distances[agent], []).append(epsilon)
         return found
+
+
+def _has_mtu(table: Any) -> bool:
+    """Whether some link, line or exception of [network] cuts messages into packets."""
+    if isinstance(table, Mapping):
+        return "mtu" in table or any(_has_mtu(each) for each in table.values())
+    return isinstance(table, Sequence) and not isinstance(table, str) and any(_has_mtu(each) for each in table)
 
 
 def _unit(width: int, place: int) -> Coefficients:

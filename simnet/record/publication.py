@@ -21,10 +21,11 @@ from msgspec.structs import replace
 
 from simnet.errors import LogError
 from simnet.record import events
-from simnet.record.fitness import FROM_SECRET, OF_PUBLIC_ROWS, PUBLISHED, TIMES_TELL
+from simnet.record.fitness import FROM_SECRET, OF_PUBLIC_ROWS, PUBLISHED
 from simnet.record.folder import RunFolder
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics
+from simnet.record.thinning import refuse_thinned
 
 
 def _evaluation(event: events.EvaluationDone) -> events.EvaluationDone:
@@ -67,7 +68,8 @@ def publish(run: Path, out: Path, *, public_rows: bool = False) -> Path:
     Args:
         run: a run folder or a log.
         out: where the folder goes.
-        public_rows: nothing has to be protected; without it, noise from the seed is a reason to refuse.
+        public_rows: nothing has to be protected; without it, noise from the seed, a caveat or an infinite ε is a reason
+            to refuse. The record then says that nothing in it protects its rows.
     """
     recorded = read(run)
     _, t, start = next(recorded)
@@ -88,6 +90,8 @@ def publish(run: Path, out: Path, *, public_rows: bool = False) -> Path:
                     each(number, t, told)
         writer.close()
         summary = metrics.summary(writer.digest, None)
+        if not public_rows:
+            _refuse_what_no_proof_covers(summary["privacy"], run)
         text = tomli_w.dumps(first.scenario)
         return folder.commit(writer.digest, text, metrics.rounds, metrics.agents, summary)
 
@@ -102,9 +106,17 @@ def _first(start: events.RunStarted, run: Path, *, public_rows: bool) -> events.
         raise LogError(
             f"{run} is {start.fit}; run it with privacy.noise = 'fresh', or say --public-rows if its rows are no secret"
         )
-    if TIMES_TELL in start.caveats and not public_rows:
-        raise LogError(f"{run}: {TIMES_TELL}; run it with that, or say --public-rows if its rows are no secret")
+    refuse_thinned(start)  # charges that it does not hold would seem never to have been made
     scenario: dict[str, Any] = deepcopy(start.scenario)
     scenario.get("log", {}).pop("private", None)
-    fit = PUBLISHED if start.fit == FROM_SECRET else OF_PUBLIC_ROWS
+    fit = OF_PUBLIC_ROWS if public_rows else PUBLISHED
     return replace(start, private=False, published=True, fit=fit, scenario=scenario)
+
+
+def _refuse_what_no_proof_covers(privacy: dict[str, Any], run: Path) -> None:
+    """LogError if a summary says of itself that its ε is none, or that it does not cover something."""
+    doubts = list(privacy["caveats"])
+    if privacy["proven_epsilon"] is None:
+        doubts.append("no finite ε is proven of its noise (privacy.calibration = 'proven' finds one)")
+    for doubt in doubts:
+        raise LogError(f"{run}: {doubt}; change that, or say --public-rows if its rows are no secret")

@@ -30,7 +30,7 @@ from simnet.network.underlay import Underlay
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.part import OneOf, Section, WordOf
 from simnet.privacy.budget import Privacy
-from simnet.record.fitness import LABELS_DEAL, TIMES_TELL
+from simnet.record.fitness import LABELS_DEAL, PEAKS_SCALE, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.toml import escaped, parse
@@ -130,7 +130,6 @@ class Network(Section):
                 self.channel is not None,
                 "channel: packets go over a channel or an underlay; leave one of them away",
             ),
-            (self.transport.repeats, "transport: an underlay carries datagrams only"),
             (self.medium == "shared", "medium: an underlay has links between two nodes, which is unicast"),
             (self.uplink == "shared", "uplink: an underlay has no lines but its links; leave `uplink` away"),
             (lines, "line: an underlay has no lines but its links; attach agents to nodes behind such links"),
@@ -156,8 +155,8 @@ class Network(Section):
     @property
     def way_out(self) -> WayOut:
         """What an agent's links have in common when they send."""
-        channel, up = self.channel is not None, self.line.up is not None
-        return way_out(self.medium, self.uplink, self.link.preset, channel=channel, up=up)
+        channel, underlay, up = (part is not None for part in (self.channel, self.underlay, self.line.up))
+        return way_out(self.medium, self.uplink, self.link.preset, channel=channel, underlay=underlay, up=up)
 
     @property
     def presets(self) -> set[str]:
@@ -250,7 +249,8 @@ class Scenario(Section):
     def caveats(self, *, live: bool = False) -> list[str]:
         """What ε does not cover in a run of it; real work takes its own time, whatever the scenario says of it."""
         found = [TIMES_TELL] if (live or self.compute.tells) and not self.pacing.keeps_time else []
-        return found + ([LABELS_DEAL] if self.data.partition in BY_LABEL else [])
+        found += [LABELS_DEAL] if self.data.partition in BY_LABEL else []
+        return found + ([PEAKS_SCALE] if self.data.tells_peaks else [])
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:

@@ -14,7 +14,7 @@ A message   is one light event. Its link decides its fate and its arrival when i
             own; it counts nowhere and its receiver does not look at it. Where agents share a channel it carries the
             message first, and the link does the rest (`carried`). Where they stand on a physical network it carries the
             message all the way, in packets. A reliable transport cuts messages into packets, hands each to
-            `carry_packet`, and says itself what becomes of a message.
+            `carry_packet`, over links or a physical network, and says itself what becomes of a message.
 An agent    that is down hears nothing, and its program stands still until it is up again. A direction in `cut` carries
             nothing. Both are looked at when a message arrives, `cut` also when it is sent.
 The record. Everything that happens goes to `bus`, which numbers it. Nothing else leaves the engine.
@@ -42,10 +42,10 @@ from simnet.network.queueing import Transmitter
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.lines import sig
-from simnet.sim.carrier import MessageCarrier
+from simnet.sim.carrier import MessageCarrier, PacketService, Then, Unsent
 from simnet.sim.environment import Environment
 from simnet.sim.memory import gc_paused
-from simnet.sim.packets import Packets, Then
+from simnet.sim.packets import Packets
 from simnet.sim.reliable import Reliable
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, NEW_WORK, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
@@ -71,7 +71,9 @@ class VirtualEngine:
         self.links = links
         self.transport: Reliable | None = None
         self.channel: MessageCarrier | None = None
-        """What carries messages in place of the links' lines, if agents share a channel or a physical network."""
+        """What carries messages that are sent once, if agents share a channel or a physical network."""
+        self.packets: PacketService = Packets(self)
+        """What carries single packets: the links, unless there is a physical network."""
         self.ports: dict[int, VirtualPort] = {}
         self.down_lines: Mapping[int, Transmitter] = {}
         """The line of each agent over which everything comes in; empty if that takes no time."""
@@ -79,7 +81,6 @@ class VirtualEngine:
         """Directions, as sender and receiver, that carry nothing now, with the number of faults that cut them."""
         self.fragile = False
         """Something may break: what is on its way is remembered by its sender."""
-        self._packets = Packets(self)
         self._outbox: dict[int, list[tuple[Message, Passage, int, list[Message]]]] = {}
         self.in_flight = 0
         self.meeting = Meeting(
@@ -88,8 +89,7 @@ class VirtualEngine:
         self._batches = SolveBatches(self.signal, lambda then: self.at(self.now, then, SOLVING))
         self._shared_medium = shared_medium
         self._messages = 0
-        self._unfinished = agents
-        self._over = False
+        self._unfinished, self._over = agents, False
         # A message is not a `simpy.Event`, but all that SimPy's queue asks of one.
         self._post = cast(Callable[[Message, EventPriority, float], None], self.env.schedule)
         # What happens at the end of a message's way; all messages with the same end share one tuple.
@@ -160,8 +160,7 @@ class VirtualEngine:
         """Close the record: whoever goes on with `env.run()` finds a bus that nobody listens to."""
         if self.transport is not None:
             self.transport.tell()
-        if self.channel is not None:
-            self.channel.close()
+        self.packets.close()
         self.emit(events.RunFinished(self.scoreboard.last_round, "", ""))
         self.bus = Bus()
         self._over = True
@@ -227,9 +226,16 @@ class VirtualEngine:
         self._messages += len(peers)
         carrier.carry(frame, [Message(self._on_arrival, frame, parts, peer, number) for number, peer in numbered])
 
-    def carry_packet(self, sender: int, peer: int, size: int, then: Then) -> Passage:
-        """Send one packet of a transport, now; `then` is told whether it has arrived, when that is decided."""
-        return self._packets.carry(sender, peer, size, then)
+    def carry_packet(self, sender: int, peer: int, size: int, then: Then, unsent: Unsent | None = None) -> Passage:
+        """Send one packet, now; `then` is told whether it has arrived, when that is decided.
+
+        `unsent` is told how many of its bytes never leave, if its host goes down before.
+        """
+        return self.packets.carry(sender, peer, size, then, unsent)
+
+    def packet_room(self, sender: int, peer: int) -> int | None:
+        """How much one packet between two agents holds; None if it holds any."""
+        return self.packets.room(sender, peer)
 
     def _launch(self, message: Message, passage: Passage, now: float, carried: int) -> bool:
         """Let a message that is sent once meet its fate; False if it does so here and now."""
@@ -256,8 +262,9 @@ class VirtualEngine:
         now = self.env.now
         if self.channel is not None:
             self.channel.silence(agent)
-        if self.transport is not None:
-            self.transport.fallen(agent, self._packets.silence(agent), lost=lost)
+        self.packets.silence(agent)
+        if lost and self.transport is not None:
+            self.transport.forget(agent)
         for link in self.links[agent].values():
             link.halt(now)
         for message, passage, carried, copies in self._outbox.get(agent, ()):
@@ -270,9 +277,7 @@ class VirtualEngine:
     def sever(self, sender: int, peer: int) -> None:
         """A link broke, or was broken until now: what is on it does not arrive."""
         now = self.env.now
-        if self.channel is not None:
-            self.channel.sever(sender, peer)
-        self._packets.sever(sender, peer)
+        self.packets.sever(sender, peer)
         for message, passage, _, copies in self._outbox.get(sender, ()):
             if message.callbacks != () and message.peer == peer and passage.starts <= now < _ends(passage):
                 self._withdraw(message, copies)

@@ -1,6 +1,6 @@
 """Single packets over the links: what a transport sends through.
 
-`carry` is the whole seam between a transport and what carries its packets. Loss, corruption, duplication, order, queues
+Loss, corruption, duplication, order, queues
 and lines are the link's (`Link.send`), the k-th packet of a link takes the k-th row of its streams. A link that is cut
 carries nothing, a host that is down hears nothing, and what waits for the lines of a host that goes down never leaves.
 """
@@ -16,13 +16,11 @@ from msgspec.structs import replace
 from simpy.events import EventPriority
 
 from simnet.network.link import Passage
+from simnet.sim.carrier import PacketService, Then, Unsent
 from simnet.sim.sim_events import ARRIVAL
 
 if TYPE_CHECKING:
     from simnet.sim.engine import VirtualEngine
-
-Then = Callable[[bool], None]
-"""Told whether a packet has arrived, then; a second time if a copy of it arrives."""
 
 _Callbacks: TypeAlias = "tuple[Callable[[Packet], None], ...]"
 
@@ -36,11 +34,12 @@ class Packet(msgspec.Struct):
     size: int
     passage: Passage
     then: Then
+    unsent: Unsent | None
     copies: tuple[Packet, ...] = ()
     ok: ClassVar[bool] = True
 
 
-class Packets:
+class Packets(PacketService):
     """Carries packets over the links of an engine."""
 
     def __init__(self, engine: VirtualEngine) -> None:
@@ -50,15 +49,14 @@ class Packets:
         """What each agent has sent and may not have arrived, if something may break."""
         self._on_arrival, self._on_door, self._on_loss = (self._come_down,), (self._arrive,), (self._lose,)
 
-    def carry(self, sender: int, peer: int, size: int, then: Then) -> Passage:
-        """Send a packet of so many bytes now; `then` is called when it arrives or is lost.
+    def room(self, sender: int, peer: int) -> int | None:
+        return self._engine.links[sender][peer].transmitter.room
 
-        The passage says what of it left the host, and when.
-        """
+    def carry(self, sender: int, peer: int, size: int, then: Then, unsent: Unsent | None = None) -> Passage:
         engine, now = self._engine, self._engine.env.now
         passage = engine.links[sender][peer].send(now, size)
         lost = passage.fate != "delivered" or (bool(engine.cut) and (sender, peer) in engine.cut)
-        packet = Packet(self._on_loss if lost else self._on_arrival, sender, peer, size, passage, then)
+        packet = Packet(self._on_loss if lost else self._on_arrival, sender, peer, size, passage, then, unsent)
         if passage.fate == "overflowed":
             self._post(packet, ARRIVAL, 0.0)
             return passage
@@ -72,14 +70,13 @@ class Packets:
             self._sent[sender].append(packet)
         return passage
 
-    def silence(self, sender: int) -> list[tuple[int, int]]:
-        """A host went down: what waits for its lines, or is on them, never leaves; receivers and bytes of that."""
+    def silence(self, agent: int) -> None:
         now = self._engine.env.now
-        found = self._withdraw(sender, lambda packet: packet.passage.departs > now)
-        return [(packet.peer, _unsent(packet.passage, now)) for packet in found]
+        for packet in self._withdraw(agent, lambda packet: packet.passage.departs > now):
+            if packet.unsent is not None:
+                packet.unsent(_unsent(packet.passage, now))
 
     def sever(self, sender: int, peer: int) -> None:
-        """A link broke, or was broken until now: what is on it does not arrive."""
         now = self._engine.env.now
         self._withdraw(sender, lambda packet: packet.peer == peer and packet.passage.starts <= now < _ends(packet))
 

@@ -63,6 +63,10 @@ class _Untold:
         self.wire += wire
         self.offered += offered
 
+    def take_back(self, size: int) -> None:
+        """So many bytes never left, because the host went down."""
+        self.unsent += size
+
 
 class Reliable:
     """The reliable transport of all agents: one connection per direction of a link, made when it is first used."""
@@ -95,11 +99,9 @@ class Reliable:
                 self.engine.emit(events.PacketsSent(agent, peer, *counts))
                 found.clear()
 
-    def fallen(self, agent: int, unsent: Sequence[tuple[int, int]], *, lost: bool) -> None:
-        """An agent went down, so many bytes to others never left its lines; with `lost` its memory is gone."""
-        for peer, size in unsent:
-            self.untold(agent, peer).unsent += size
-        for peer in self.engine.links[agent] if lost else ():
+    def forget(self, agent: int) -> None:
+        """An agent has lost its memory."""
+        for peer in self.engine.links[agent]:
             if (connection := self._connections.get((agent, peer))) is not None:
                 connection.forget()
             if (connection := self._connections.get((peer, agent))) is not None:
@@ -121,8 +123,7 @@ class _Connection:
         self._host = host
         self._out = StreamSender(self._rule, host, self._transmit, self._give_up)
         self._in = StreamReceiver()
-        self._room = self._engine.links[sender][peer].transmitter.room
-        room = self._engine.links[peer][sender].transmitter.room
+        self._room, room = self._engine.packet_room(sender, peer), self._engine.packet_room(peer, sender)
         self._most = _BLOCKS if room is None else max(0, min(_BLOCKS, (room - HEADER - _OPTION) // _BLOCK))
         self._handed: Segment | None = None
         """The first segment of a message that is being handed over."""
@@ -151,7 +152,7 @@ class _Connection:
         """Send a segment, now; when its last bit leaves the host."""
         engine, base = self._engine, self._out.base
         then = partial(self._arrived, segment, engine.now, base)
-        passage = engine.carry_packet(*self._ends, HEADER + segment.size, then)
+        passage = engine.carry_packet(*self._ends, HEADER + segment.size, then, self._there.take_back)
         sizes = passage.wire_bytes, passage.offered_bytes
         if segment.attempts > 1:
             engine.emit(events.MessageRetransmitted(*_where(segment.parcel.message), segment.attempts, *sizes))
@@ -207,7 +208,7 @@ class _Connection:
         upto, blocks, echo = self._in.acknowledgement(self._most)
         size = HEADER + (_OPTION + _BLOCK * len(blocks) if blocks else 0)
         then = partial(self._acknowledged, upto, blocks, echo)
-        passage = self._engine.carry_packet(peer, sender, size, then)
+        passage = self._engine.carry_packet(peer, sender, size, then, self._back.take_back)
         self._back.add(passage.wire_bytes, passage.offered_bytes)
         self._back.acknowledgements += passage.wire_bytes > 0
 

@@ -39,6 +39,8 @@ class StreamReceiver:
         gap, number = bool(self._held), segment.number
         if base > self._next:
             self._next = base
+            # As if it had been acknowledged: else the echoed time would stay that of a segment of long ago.
+            self._acknowledged = base
             self._held = {held: each for held, each in self._held.items() if held >= base}
         if number <= self._acknowledged:
             self.echo = max(self.echo, sent)

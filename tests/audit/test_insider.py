@@ -21,8 +21,6 @@ from simnet.streams import Streams
 from tests.methods.straight_line import snapped
 from tests.worlds import audited_world
 
-pytest.importorskip("flint")
-
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "audit"
 RELAYED = {"algorithm__averaging": "relayed", "algorithm__relay_sigma": 1e-3}
 KINDS = {"plain": {"algorithm__averaging": "plain"}, "relayed": RELAYED, "push-sum": {}}

@@ -68,6 +68,23 @@ def test_on_a_perfect_network_the_bound_is_what_is_sent():
     assert foretold(scenario)[1] == sum(event.wire_bytes for event in values(scenario))
 
 
+def test_what_a_stream_sends_of_a_value_is_told_alike_over_a_link_and_an_underlay():
+    """Two segments of 38 and 12 bytes, each with 52 bytes of headers, at 100 kbit/s."""
+    link = {"latency": 0.3, "bandwidth": 1e5, "mtu": 90, "queue": 0}
+    underlay = {"graph": {"kind": "complete", "agents": 6}, "link": link}
+    plain, routed = (
+        explain(world(**{"network.transport": {"kind": "reliable", "timeout": 0.5}} | over))
+        for over in ({"network.link": link}, {"network.underlay": underlay})
+    )
+    topics = ("traffic", "bytes per message"), ("traffic", "bytes at most"), ("delays on idle lines", "all links")
+    for topic, name in (*topics, ("realism: what it leaves out", "transport")):
+        assert plain[topic][name] == routed[topic][name]
+    assert plain["traffic"]["bytes per message"] == f"{90 + 64} (29 payload)"
+    assert plain["delays on idle lines"]["all links"] == f"always {300 + 8e3 * (90 + 64) / 1e5:.4g} ms"
+    assert routed["underlay"]["one value alone"] == f"{300 + 8e3 * (90 + 64) / 1e5:.4g} ms"
+    assert f"{2 * 0.3 + 8 * (90 + 64 + 21 + 28) / 1e5:.3g} s" in str(plain["realism: what it leaves out"]["transport"])
+
+
 def test_with_a_transport_that_repeats_it_is_said_to_be_no_bound():
     told = explain(world(**{"network.transport": "reliable"}))["traffic"]["bytes at most"]
     assert "no bound holds for repetitions" in str(told)
@@ -82,6 +99,7 @@ def test_with_a_transport_that_repeats_it_is_said_to_be_no_bound():
         ({"link": {"preset": "4g"}, "uplink": "independent"}, "independent", "independent: every link"),
         ({"line": {"up": {"bandwidth": "1 Mbit/s"}}}, "access line", "one access line per agent"),
         ({"channel": "csma"}, "channel", "the channel"),
+        ({"underlay": {"graph": {"kind": "ring", "agents": 6}}}, "underlay", "the physical network"),
         ({"medium": "shared"}, "shared", "shared: the links"),
     ],
 )

@@ -46,8 +46,9 @@ def played(fleet: Fleet):
             "algorithm": {"name": "dp-acc-admm", "hub": "untrusted"},
             "topology": {"kind": "star", "agents": 3},
         },
+        {"algorithm": {"name": "gossip", "regulariser": 0.5}},
     ],
-    ids=["pp-admm", "ipp-admm", "healing", "edge", "r-admm", "hub"],
+    ids=["pp-admm", "ipp-admm", "healing", "edge", "r-admm", "hub", "gossip"],
 )
 def test_without_loss_and_in_lock_step_a_live_run_is_the_simulated_one(changes):
     wanted = live_world(**changes)

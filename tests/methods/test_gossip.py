@@ -69,7 +69,6 @@ NETWORKS = {
 @pytest.mark.parametrize("averaging", ["plain", "push-sum"])
 def test_the_log_alone_tells_what_every_message_is_made_of(averaging, network):
     """Agents that start from unit vectors send their own coefficients; the log's reader must find the same ones."""
-    pytest.importorskip("flint")
     observed, sent = Observed(), {}
     for seq, t, event in told(NETWORKS[network] | {"algorithm.averaging": averaging}, units=True):
         observed(seq, t, event)
@@ -133,7 +132,6 @@ def test_one_release_is_paid_and_the_rest_is_made_of_it():
 
 
 def test_epsilon_against_each_observer_is_in_the_summary():
-    pytest.importorskip("flint")
     wanted = ["eavesdropper", "agent", [0, 1]]
     ring = {"kind": "ring", "agents": 12}
     found = run(scenario(**{"privacy.observers": wanted, "topology": ring, "rounds": 3})).summary["privacy"][

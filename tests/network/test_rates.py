@@ -15,7 +15,7 @@ from simnet.network.link import Link
 from simnet.network.model import LinkModel
 from simnet.network.queueing import Transmitter
 from simnet.streams import Streams
-from tests.worlds import world
+from tests.worlds import TICKS, world
 
 
 def line(folder: Path, lines: list[object], kind: str = "mahimahi", **fields: object) -> LinkModel:
@@ -200,11 +200,37 @@ def arrivals(folder: Path, network: dict) -> set[float]:
     return {t for _, t, event in result.events if event.kind == "message.delivered"}
 
 
-def test_a_queue_that_lets_nothing_wait_for_an_opportunity_is_refused(tmp_path):
+@pytest.mark.parametrize("transport", ["datagram", "reliable"])
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("link", "link.queue"),
+        ("override", "override.queue"),
+        ("line.up", "line.up.queue"),
+        ("line.down", "line.down.queue"),
+        ("underlay", "underlay.link.queue"),
+    ],
+)
+@pytest.mark.parametrize("queue", [0, {"limit": 60, "unit": "bytes"}], ids=str)
+def test_a_queue_that_lets_nothing_wait_for_an_opportunity_is_refused(tmp_path, transport, place, said, queue):
     (tmp_path / "slow.txt").write_text("50\n")
-    link = {"bandwidth": {"kind": "mahimahi", "file": str(tmp_path / "slow.txt")}, "queue": 0}
-    with pytest.raises(ScenarioError, match="no value would ever arrive"):
-        run(world(network={"link": link}))
+    line = {"bandwidth": {"kind": "mahimahi", "file": str(tmp_path / "slow.txt")}, "queue": queue}
+    lines = {"override": [{"agent": 1} | line], "underlay": {"graph": {"kind": "ring", "agents": 6}, "link": line}}
+    changes = {f"network.{place}": lines.get(place, line), "network.transport": transport}
+    with pytest.raises(ScenarioError, match=rf"^network\.{said}: .*no value would ever arrive; a longer queue"):
+        run(world(**changes))
+
+
+@pytest.mark.parametrize("transport", ["datagram", "reliable"])
+@pytest.mark.parametrize("place", ["link", "line.up", "underlay"])
+def test_a_line_that_is_down_at_first_lets_pass_later_what_does_not_wait(tmp_path, transport, place):
+    (tmp_path / "rates.csv").write_text("0,0\n1,1000\n")
+    rate = {"kind": "steps", "file": str(tmp_path / "rates.csv"), "unit": "kbit/s"}
+    line = {"bandwidth": rate, "queue": 0}
+    section = {"graph": {"kind": "complete", "agents": 6}, "link": line} if place == "underlay" else line
+    changes = {f"network.{place}": section, "network.transport": transport, "network.pacing": TICKS}
+    result = run(world(rounds=25, **changes))
+    assert result.summary["communication"]["delivered"] > 0
 
 
 def test_a_plain_bandwidth_stays_a_plain_number():

@@ -79,7 +79,7 @@ def test_what_a_path_is_like_follows_from_its_links(tmp_path):
     assert network.delay(0, 1) == pytest.approx(2e-3)
     assert network.bottleneck(0, 1) == 4e6
     # Two full packets and a third; the second link is slower, so they queue there.
-    assert network.alone(0, 1, 250) == pytest.approx(2e-3 + 128 * 8 / 5e6 + (128 + 128 + 78) * 8 / 4e6)
+    assert network.alone(0, 1, [250]) == pytest.approx(2e-3 + 128 * 8 / 5e6 + (128 + 128 + 78) * 8 / 4e6)
     assert network.shared_by([(0, 1), (1, 0), (0, 1)]) == {(0, 1): 2, (1, 2): 2, (2, 1): 1, (1, 0): 1}
 
 

@@ -79,6 +79,32 @@ def test_one_key_gives_other_noise_to_another_setting_and_to_other_rows(key, cha
     assert not np.any(one == other)
 
 
+def test_one_key_gives_other_noise_when_a_file_that_the_scenario_names_has_changed(key, tmp_path):
+    """The same rows on another graph have other linear terms; under the same noise the difference gives them away."""
+    graph = tmp_path / "graph.csv"
+    keyed = {"privacy.noise": "key", "privacy.noise_key": str(key)}
+    drawn = []
+    for links in ("source,target\n0,1\n1,2\n", "source,target\n0,1\n1,2\n2,0\n"):
+        graph.write_text(links)
+        drawn.append(peers_of(build(scenario(**keyed, topology={"kind": "file", "file": str(graph)})))[0].draw())
+    assert not np.any(drawn[0] == drawn[1])
+
+
+def test_one_key_gives_other_noise_to_another_version(key, monkeypatch):
+    keyed = scenario(**{"privacy.noise": "key", "privacy.noise_key": str(key)})
+    before = peers_of(build(keyed))[0].draw()
+    monkeypatch.setattr("simnet.build.VERSION", "another")
+    assert not np.any(peers_of(build(keyed))[0].draw() == before)
+
+
+def test_a_key_does_not_know_the_users_own_processes(key):
+    """They change what is sent when, and the noise could not tell two such runs apart."""
+    keyed = scenario(**{"privacy.noise": "key", "privacy.noise_key": str(key)})
+    with pytest.raises(ScenarioError, match=r"privacy\.noise = 'key': .* choose 'fresh'"):
+        run(keyed, attach=[lambda engine: None])
+    run(scenario(**{"privacy.noise": "fresh"}), attach=[lambda engine: None])
+
+
 def test_fresh_noise_is_never_the_same_twice():
     one, other = (run(scenario(**{"privacy.noise": "fresh"})) for _ in range(2))
     assert one.digest != other.digest

@@ -13,8 +13,6 @@ from scipy import stats
 
 from simnet.privacy.observers import InitialNoise, best_test, epsilon_of_shift, exposures, summed_exposures
 
-pytest.importorskip("flint")
-
 WHOLE = st.integers(-3, 3)
 
 

@@ -6,10 +6,12 @@ import json
 import tomllib
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from simnet import Scenario, run
 from simnet.agent.pacing import ALIGNED
+from simnet.build import build
 from simnet.errors import LogError
 from simnet.record import events, fitness, publication
 from simnet.record.log import read
@@ -109,6 +111,9 @@ def test_every_kind_of_event_has_been_thought_about():
         ({"privacy.noise": "seed"}, "the noise is drawn from the seed"),
         ({"algorithm": {"name": "admm"}}, "no noise is added"),
         ({"compute.per_gradient": 0.001}, "depends on the data"),
+        ({"privacy.epsilon": 30.0}, "what float64 adds"),
+        ({"data.partition": "skewed"}, "one label moves other rows"),
+        ({"algorithm.test": "shared-noise", "privacy.calibration": "paper"}, "no finite ε is proven"),
     ],
 )
 def test_what_cannot_be_given_away_is_refused_unless_its_rows_are_public(tmp_path, changes, complaint):
@@ -117,8 +122,42 @@ def test_what_cannot_be_given_away_is_refused_unless_its_rows_are_public(tmp_pat
         publish(folder, tmp_path / "published")
     assert not (tmp_path / "published").exists()
     public = publish(folder, tmp_path / "published", public_rows=True)
+    assert next(event for _, _, event in read(public)).fit == fitness.OF_PUBLIC_ROWS
     assert verify(public, ALIGNED).findings == ()
     assert replay(public).findings == ()
+
+
+def test_rows_that_scale_each_other_are_not_given_away(tmp_path):
+    """One row with the largest value of a column changes every other row, and ε counts with one row's change."""
+    rng = np.random.default_rng(1)
+    rows = np.round(rng.uniform(-0.5, 0.5, (90, 3)), 3)
+    labels = np.where(rng.random(90) < 0.5, 1, -1)
+    parts = {}
+    for columns in (None, "as-they-are"):
+        for secret in (0.5, 40.0):
+            rows[0, 1] = secret
+            table = np.column_stack([rows, labels])
+            np.savetxt(tmp_path / "own.csv", table, fmt="%g", delimiter=",", header="a,b,c,label", comments="")
+            data = {"source": str(tmp_path / "own.csv")} | ({"columns": columns} if columns else {})
+            scenario = Scenario.of(BASE | {"data": data, "privacy": {"epsilon": 9.0, "noise": "fresh"}})
+            dealt = [part.X for part in build(scenario).learning.parts]
+            parts[columns, secret] = np.vstack([each.toarray() if hasattr(each, "toarray") else each for each in dealt])
+        folder = run(scenario, tmp_path / "runs").folder
+        if columns is None:
+            with pytest.raises(LogError, match="a row that holds one changes all others"):
+                publish(folder, tmp_path / "published")
+        else:
+            publish(folder, tmp_path / "published")
+    moved = {c: int(np.count_nonzero((parts[c, 0.5] != parts[c, 40.0]).any(axis=1))) for c in (None, "as-they-are")}
+    assert moved[None] > 60
+    assert moved["as-they-are"] <= 1
+
+
+@pytest.mark.parametrize("log", [{"kinds": ["release", "broadcast"]}, {"sample": 0.4}])
+def test_a_record_without_all_charges_is_not_given_away_as_one_that_cost_nothing(tmp_path, log):
+    folder = run(Scenario.of(BASE).with_(log=log), tmp_path / "runs").folder
+    with pytest.raises(LogError, match="thinned"):
+        publish(folder, tmp_path / "published", public_rows=True)
 
 
 def test_fixed_times_make_a_run_fit(tmp_path):

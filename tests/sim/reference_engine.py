@@ -75,7 +75,7 @@ class ReferenceEngine:
         self.fragile = False
         self._outbox: list[tuple[Message, Passage, int]] = []
         self._withdrawn: set[int] = set()
-        self._flying: list[tuple[int, int, Passage, int]] = []
+        self._flying: list[tuple[int, int, Passage, int, Callable[[int], None]]] = []
         self._packets, self._broken = count(), set[int]()
         self.down_lines: Mapping[int, Transmitter] = {}
         self.cut: dict[tuple[int, int], int] = {}
@@ -203,10 +203,15 @@ class ReferenceEngine:
         if message.number not in self._withdrawn:
             self._land(events.MessageLost, message)
 
-    def carry_packet(self, sender: int, peer: int, size: int, then: Callable[[bool], None]) -> Passage:
+    def packet_room(self, sender: int, peer: int) -> int | None:
+        return self.links[sender][peer].transmitter.room
+
+    def carry_packet(
+        self, sender: int, peer: int, size: int, then: Callable[[bool], None], unsent: Callable[[int], None]
+    ) -> Passage:
         """A packet of a transport: it arrives if nothing breaks on its way, and a host or a link may break."""
         passage = self.links[sender][peer].send(self.now, size)
-        packet = (sender, peer, passage, next(self._packets))
+        packet = (sender, peer, passage, next(self._packets), unsent)
         self._flying.append(packet)
         reached = passage.fate == "delivered" and (sender, peer) not in self.cut
 
@@ -232,8 +237,9 @@ class ReferenceEngine:
             self.channel.silence(agent)
         for way in self.links[agent].values():
             way.halt(self.now)
-        if self.transport is not None:
-            self.transport.fallen(agent, self._break_packets(agent), lost=lost)
+        self._break_packets(agent)
+        if self.transport is not None and lost:
+            self.transport.forget(agent)
         for message, passage, carried in self._on_the_way(agent):
             if passage.departs > self.now:
                 share = (
@@ -244,19 +250,17 @@ class ReferenceEngine:
                 self._withdrawn.add(message.number)
                 self._land(events.MessageLost, message, "sender-down", ceil(carried * share))
 
-    def _break_packets(self, agent: int) -> list[tuple[int, int]]:
-        """What has not left the host of a dead agent: receivers and bytes."""
-        unsent = []
-        for sender, peer, passage, number in self._flying:
+    def _break_packets(self, agent: int) -> None:
+        """What has not left the host of a dead agent never does."""
+        for sender, _, passage, number, unsent in self._flying:
             if sender == agent and number not in self._broken and self.now < passage.departs < inf:
                 self._broken.add(number)
                 waits = passage.starts >= self.now
                 share = 1.0 if waits else (passage.departs - self.now) / (passage.departs - passage.starts)
-                unsent.append((peer, ceil(passage.wire_bytes * share)))
-        return unsent
+                unsent(ceil(passage.wire_bytes * share))
 
     def sever(self, sender: int, peer: int) -> None:
-        for origin, target, passage, number in self._flying:
+        for origin, target, passage, number, _ in self._flying:
             ends = passage.arrives if passage.fate == "delivered" else passage.departs
             if (origin, target) == (sender, peer) and passage.starts <= self.now < ends:
                 self._broken.add(number)

@@ -56,10 +56,10 @@ class StreamPair:
         self.engine.ports.update(self.ports)  # type: ignore[arg-type]
         carry, numbers = self.engine.carry_packet, {0: 0, 1: 0}
 
-        def watched(sender: int, peer: int, size: int, then: Callable[[bool], None]) -> Passage:
+        def watched(sender: int, peer: int, size: int, then: Callable[[bool], None], *unsent: Any) -> Passage:
             number, numbers[sender] = numbers[sender], numbers[sender] + 1
             gone = sender == 0 and drops(number)
-            passage = carry(sender, peer, size, (lambda arrived: then(False)) if gone else then)
+            passage = carry(sender, peer, size, (lambda arrived: then(False)) if gone else then, *unsent)
             self.packets.append((self.engine.now, sender, passage.wire_bytes))
             return passage
 

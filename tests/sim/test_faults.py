@@ -220,3 +220,12 @@ def test_a_message_that_waits_for_its_opportunity_when_its_host_dies_has_not_lef
     assert [(event.agent, event.reason) for event in lost] == [(0, "sender-down")] * 2
     sent = {event.message: event.wire_bytes for _, event in found(result, "message.sent")}
     assert [event.unsent_bytes for event in lost] == [sent[event.message] for event in lost]
+
+
+def test_nobody_waits_for_the_stream_of_an_agent_that_is_never_available_again(tmp_path):
+    (tmp_path / "up.csv").write_text("agent,from,to\n3,0,0.021\n")
+    link = {"bandwidth": 1e5, "latency": 0.01}
+    fault = {"kind": "availability", "file": str(tmp_path / "up.csv")}
+    result = lawful(fault=[fault], **{"network.link": link, "network.transport": {"kind": "reliable", "attempts": 3}})
+    assert [row["rounds"] for row in result.agents] == [12, 12, 12, 0, 12, 12]
+    assert {e.reason for _, e in found(result, "message.lost") if e.agent == 3} == {"sender-down"}

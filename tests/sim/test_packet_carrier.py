@@ -2,102 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simnet import Scenario, run
 from simnet.errors import ScenarioError
-from simnet.network.underlay import PhysicalNetwork, Underlay
 from simnet.record import events
-from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
-from simnet.sim.engine import VirtualEngine
-from simnet.sim.packet_carrier import PacketCarrier
-from simnet.streams import Streams
-from tests.sim.store_and_forward import Line, PlainNetwork
 from tests.sim.test_random_networks import FAULTS as ANY_FAULT
 from tests.sim.test_random_networks import LINKS, PACES
 from tests.worlds import TICKS, found, lawful, traffic, world
 
 LINK = {"latency": 0.004, "bandwidth": 2e5, "queue": 6, "mtu": 60}
-
-
-def network(lines: dict[tuple[int, int], str], folder: Path, agents: int, **section: Any) -> PhysicalNetwork:
-    """A physical network of edges with attributes; agent i is at node i."""
-    path = folder / "graph.csv"
-    rows = [f"{a},{b},{said}" for (a, b), said in lines.items()]
-    path.write_text("\n".join(["source,target,latency,bandwidth", *rows]))
-    link = {"overhead": 0} | section.pop("link", {})
-    underlay = Underlay.model_validate({"graph": {"kind": "file", "file": str(path)}, "link": link, **section})
-    return underlay.draw(agents, Streams(1), Path)
-
-
-def carrier(physical: PhysicalNetwork, agents: int) -> tuple[VirtualEngine, PacketCarrier]:
-    engine = VirtualEngine({}, Bus(), scoreboard=None, agents=agents)  # type: ignore[arg-type]
-    return engine, PacketCarrier(engine, physical, [], Streams(1))
-
-
-def send_at(engine: VirtualEngine, carries: PacketCarrier, time: float, a: int, b: int, size: int, then: Any) -> None:
-    engine.at(time, lambda: carries.carry_packet(a, b, size, then))
-
-
-@st.composite
-def networks(draw: st.DrawFn) -> tuple[dict[tuple[int, int], str], int]:
-    """A connected graph with links of all kinds, each direction with its own."""
-    nodes = draw(st.integers(2, 7))
-    tree = [(draw(st.integers(0, node - 1)), node) for node in range(1, nodes)]
-    more = draw(st.lists(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1)), max_size=5))
-    edges = {(min(edge), max(edge)) for edge in [*tree, *more] if edge[0] != edge[1]}
-    lines = {}
-    for a, b in sorted(edges):
-        for ends in ((a, b), (b, a)):
-            latency = draw(st.integers(0, 40_000))
-            lines[ends] = f"{latency}us,{draw(st.integers(5_000, 90_000))}"
-    return lines, nodes
-
-
-@given(networks(), st.data(), st.sampled_from([(None, "packets"), (0, "packets"), (3, "packets"), (900, "bytes")]))
-@settings(max_examples=150, deadline=None)
-def test_packets_arrive_when_and_if_they_do_in_a_plain_store_and_forward_network(tmp_path_factory, drawn, data, queue):
-    lines, nodes = drawn
-    limit, unit = queue
-    link = {"queue": {"unit": unit} | ({} if limit is None else {"limit": limit})}
-    routing = data.draw(st.sampled_from(["delay", "hops"]))
-    physical = network(lines, tmp_path_factory.getbasetemp(), nodes, link=link, routing=routing)
-    ends = st.integers(0, nodes - 1)
-    packets = data.draw(st.lists(st.tuples(st.integers(0, 60), ends, ends, st.integers(1, 700)), max_size=40))
-    packets = sorted(((k / 100, a, b, size) for k, a, b, size in packets if a != b), key=lambda packet: packet[0])
-
-    engine, carries = carrier(physical, nodes)
-    seen: dict[int, tuple[str, float]] = {}
-
-    def told(number: int) -> Any:
-        return lambda arrived: seen.setdefault(number, ("delivered" if arrived else "overflowed", engine.now))
-
-    for number, (time, a, b, size) in enumerate(packets):
-        send_at(engine, carries, time, a, b, size, told(number))
-    engine.env.run()
-
-    plain_lines: dict[object, Line] = {}
-    for direction, said in lines.items():
-        latency, bandwidth = said.split("us,")
-        plain_lines[direction] = Line(Fraction(int(bandwidth)), Fraction(int(latency), 10**6), limit, unit == "bytes")
-    plain = PlainNetwork(
-        plain_lines,
-        [(Fraction(time), list(physical.route(a, b)), size) for time, a, b, size in packets],
-    ).run()
-    assume(not plain.ambiguous)
-    assert {number: end for number, (end, _) in seen.items()} == {n: end for n, (end, _) in plain.ends.items()}
-    for number, (_, time) in plain.ends.items():
-        assert seen[number][1] == pytest.approx(float(time), abs=1e-12, rel=1e-12)
 
 
 CUTS: list[list[dict[str, Any]]] = [
@@ -135,36 +56,6 @@ def test_a_message_with_a_damaged_packet_arrives_and_is_refused_by_its_checksum(
     assert {e.reason for e in lost} == {"corrupted"}
 
 
-def test_two_flows_over_one_bottleneck_get_half_of_it_each(tmp_path):
-    """A dumbbell: 0 and 1 send to 4 and 5 over the link from 2 to 3."""
-    fast = "1ms,100e6"
-    lines = {(0, 2): fast, (1, 2): fast, (2, 3): "5ms,1e6", (3, 4): fast, (3, 5): fast}
-    physical = network(lines, tmp_path, 6, link={"queue": 20})
-    engine, carries = carrier(physical, 6)
-    arrived: Counter[int] = Counter()
-    rng = np.random.default_rng(3)
-    for sender, receiver in ((0, 4), (1, 5)):
-        # Twice what the bottleneck carries in 10 s, at random times.
-        for time in np.sort(rng.uniform(0, 10, 1667)).tolist():
-            send_at(engine, carries, time, sender, receiver, 1500, lambda ok, who=sender: arrived.update([who] * ok))
-    engine.env.run()
-    rate = {who: count * 1500 * 8 / 10 for who, count in arrived.items()}
-    assert sum(rate.values()) == pytest.approx(1e6, rel=0.03)
-    assert rate[0] == pytest.approx(5e5, rel=0.05)
-    assert rate[1] == pytest.approx(5e5, rel=0.05)
-
-
-def test_packets_that_come_at_random_wait_as_long_as_in_an_m_d_1_queue(tmp_path):
-    physical = network({(0, 1): "0s,8e3", (1, 2): "0s,8e9"}, tmp_path, 3)
-    engine, carries = carrier(physical, 3)
-    waits = []
-    rng = np.random.default_rng(1)
-    for time in np.cumsum(rng.exponential(1 / 0.7, 20_000)).tolist():
-        send_at(engine, carries, time, 0, 2, 1000, lambda ok, sent=time: waits.append(engine.now - sent - 1.0))
-    engine.env.run()
-    assert np.mean(waits) == pytest.approx(0.7 / (2 * (1 - 0.7)), rel=0.06)
-
-
 UNDERLAYS = [
     {"graph": {"kind": "star", "agents": 7}, "link": LINK, "attach": [1, 2, 3, 4, 5, 6]},
     {"graph": {"kind": "ring", "agents": 9}, "link": LINK | {"loss": 0.05}, "attach": "spread"},
@@ -182,11 +73,18 @@ FAULTS: list[list[dict[str, Any]]] = [
 ]
 
 
+STREAMS = {"kind": "reliable", "timeout": 0.05, "backoff": 1.2, "attempts": 6}
+
+
+@pytest.mark.parametrize("transport", ["datagram", STREAMS], ids=["once", "streams"])
 @pytest.mark.parametrize("pacing", ["ideal", "barrier", TICKS], ids=str)
 @pytest.mark.parametrize("faults", FAULTS, ids=lambda faults: "+".join(fault["kind"] for fault in faults) or "whole")
 @pytest.mark.parametrize("underlay", UNDERLAYS, ids=lambda underlay: underlay["graph"]["kind"])
-def test_a_run_over_an_underlay_obeys_the_laws_and_repeats_itself(underlay, faults, pacing):
+def test_a_run_over_an_underlay_obeys_the_laws_and_repeats_itself(underlay, faults, pacing, transport):
+    if transport != "datagram" and underlay["link"].get("mtu") == 60:
+        underlay = underlay | {"link": underlay["link"] | {"mtu": 84}}
     changes = {"topology.degree": 4, "network.underlay": underlay, "network.pacing": pacing, "fault": faults}
+    changes["network.transport"] = transport
     if not faults:
         changes["topology"] = {"kind": "complete", "agents": 6}
     result, again = lawful(**changes), Metrics()
@@ -306,42 +204,6 @@ def test_what_a_link_would_have_lost_of_a_dead_host_it_has_not_lost():
     assert [e.reason for _, e in found(result, "message.lost") if e.agent == 0] == ["sender-down"]
 
 
-def test_cross_traffic_may_use_the_links_of_the_underlay():
-    underlay = {"graph": {"kind": "star", "agents": 6}, "link": LINK | {"queue": 1000}}
-
-    def cross_traffic(engine: VirtualEngine) -> Any:
-        carries = engine.channel
-        assert isinstance(carries, PacketCarrier)
-        for _ in range(200):
-            carries.carry_packet(1, 2, 32, lambda arrived: None)
-            yield engine.env.timeout(0.002)
-
-    scenario = world(**{"network.underlay": underlay})
-    alone, among = run(scenario), run(scenario, attach=[cross_traffic])
-    assert among.summary["time"]["simulated"] > 1.2 * alone.summary["time"]["simulated"]
-    assert traffic(among)["wire_bytes"] == traffic(alone)["wire_bytes"]
-    assert among.summary["underlay"]["bytes"] > alone.summary["underlay"]["bytes"]
-
-
-def test_whoever_sends_a_packet_is_told_what_left_and_later_whether_it_arrived(tmp_path):
-    """Overhead and framing are the links'; the first link takes one packet at a time and holds none."""
-    link = {"overhead": 28, "framing": 38, "queue": 0, "mtu": 1500}
-    physical = network({(0, 1): "1ms,8e5", (1, 2): "1ms,8e6"}, tmp_path, 4, link=link, attach=[0, 2, 2, 0])
-    engine, carries = carrier(physical, 4)
-    told: list[tuple[str, bool, float]] = []
-
-    def send(name: str, sender: int, peer: int) -> Any:
-        return carries.carry_packet(sender, peer, 1434, lambda arrived: told.append((name, arrived, engine.now)))
-
-    first, refused, near = send("first", 0, 1), send("refused", 0, 1), send("near", 1, 2)
-    assert told == []
-    assert (first.wire_bytes, first.offered_bytes, first.departs) == (1500, 1500, pytest.approx(0.015))
-    assert (refused.wire_bytes, refused.offered_bytes, refused.fate) == (0, 1500, "overflowed")
-    assert (near.wire_bytes, near.departs) == (1500, 0.0)
-    engine.env.run()
-    assert told == [("refused", False, 0.0), ("near", True, 0.0), ("first", True, pytest.approx(0.0185))]
-
-
 def test_links_lose_by_streams_of_their_own():
     underlay = {"graph": {"kind": "ring", "agents": 6}, "link": {"loss": 0.2, "latency": 0.001}}
     few, many = (
@@ -362,7 +224,6 @@ OTHERWISE: list[tuple[dict[str, Any], str]] = [
     ({"link.loss": 0.1}, "network.link.loss = 0.1: the path decides"),
     ({"link.preset": "wan"}, "network.link.preset = "),
     ({"override": [{"agent": 0, "loss": 0.1}]}, "network.override.*the path decides"),
-    ({"transport": "reliable"}, 'network.transport = "reliable": an underlay carries datagrams only'),
     ({"medium": "shared"}, "network.medium"),
     ({"uplink": "shared"}, "network.uplink"),
     ({"line.up": {"bandwidth": 1e6}}, "network.line"),
@@ -405,3 +266,13 @@ def test_the_scenario_runs_like_independent_links_until_its_cables_are_shared():
     assert seconds["complete", "shared"] > 3 * seconds["complete", "apart"]
     for kind in ("ring", "complete"):
         assert runs[kind, "shared"]["accuracy"] == runs[kind, "apart"]["accuracy"]
+
+
+def test_where_short_queues_drop_half_of_all_values_streams_deliver_them():
+    shipped = Path(__file__).parents[2] / "scenarios" / "networks" / "shared-bottleneck.toml"
+    short = Scenario.load(shipped).with_(**{"network.underlay.link.queue": 10, "rounds": 6})
+    once, again = (run(short.with_(**{"network.transport": word})) for word in ("datagram", "reliable"))
+    assert traffic(once)["overflowed"] > 0.5 * traffic(once)["messages"]
+    assert traffic(again)["delivered"] + traffic(again)["in_flight"] == traffic(again)["messages"]
+    assert traffic(again)["delivered"] > 0.9 * traffic(again)["messages"]
+    assert again.summary["accuracy"]["test_error"] < once.summary["accuracy"]["test_error"]

@@ -16,9 +16,11 @@ class Wire(StreamPair):
         super().__init__(LINE | line)
         self.engine.fragile = True
         self.fates: list[tuple[float, bool]] = []
+        self.unsent: list[int] = []
 
     def packet(self) -> None:
-        self.engine.carry_packet(0, 1, 1024, lambda arrived: self.fates.append((self.engine.now, arrived)))
+        then = lambda arrived: self.fates.append((self.engine.now, arrived))  # noqa: E731
+        self.engine.carry_packet(0, 1, 1024, then, self.unsent.append)
 
 
 def test_packets_follow_each_other_on_the_line_and_a_full_queue_refuses_one():
@@ -67,12 +69,11 @@ def test_what_waits_for_the_line_of_a_dead_host_never_leaves():
     wire = Wire()
     for _ in range(3):
         wire.packet()
-    unsent: list[tuple[int, int]] = []
-    wire.engine.at(1.5 * PACKET, lambda: unsent.extend(wire.engine._packets.silence(0)))
-    wire.engine.at(1.6 * PACKET, lambda: unsent.extend(wire.engine._packets.silence(0)))
+    for at in (1.5, 1.6):
+        wire.engine.at(at * PACKET, lambda: wire.engine.silence(0))
     wire.run()
     assert [arrived for _, arrived in wire.fates] == [True, False, False]
-    assert unsent == [(1, 526), (1, 1052)], "told once"
+    assert wire.unsent == [526, 1052], "told once"
 
 
 def test_the_receivers_line_delays_and_refuses_packets():

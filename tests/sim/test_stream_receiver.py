@@ -90,3 +90,12 @@ def test_whatever_the_order_and_the_copies_all_is_handed_on_once_and_in_order(or
             covered = {each for first, end in blocks for each in range(first, end)}
             assert set(range(upto)) | covered == set(order[: place + 1])
     assert got == list(range(9))
+
+
+def test_after_what_was_given_up_the_echoed_time_is_that_of_the_segment_that_came():
+    """It stayed that of the last segment before, so a round trip of all the time between was measured."""
+    receiver = StreamReceiver()
+    take(receiver, 0, sent=1.0)
+    assert receiver.acknowledgement(3) == (1, (), 1.0)
+    assert take(receiver, 5, sent=100.0, base=5) == [5]
+    assert receiver.acknowledgement(3) == (6, (), 100.0)
