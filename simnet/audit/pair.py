@@ -34,6 +34,7 @@ from simnet.learning.objective import LocalObjective
 from simnet.methods.method import Calibration
 from simnet.methods.peer import Peer
 from simnet.scenario import Scenario
+from simnet.simulate import first_event
 from simnet.streams import Streams
 from simnet.vectors import Vector
 
@@ -226,15 +227,16 @@ def _check_observer(world: World, plan: Audit) -> None:
         if plan.lie is not None and LIES[plan.lie].exposed is not None:
             raise ScenarioError(f"audit.lie = '{plan.lie}': it is about ε against one observer; name audit.observer")
         return
-    scenario = world.scenario
-    if not scenario.algorithm.linear_gaussian:
+    if not world.scenario.algorithm.linear_gaussian:
         raise ScenarioError(
             f"audit.observer: only {who('linear_gaussian')} has an ε of its own against an agent; leave it out"
         )
-    if scenario.network.codec != "float64" or not world.calibration.noisy:
+    if not world.calibration.noisy:
+        raise ScenarioError("audit.observer: without noise there is no ε; choose privacy.calibration = 'proven'")
+    if not first_event(world).linear_gaussian:
         raise ScenarioError(
-            "audit.observer: ε against an agent is for models with noise that are sent whole; choose "
-            "network.codec = 'float64' and a privacy.calibration that is not 'none'"
+            "audit.observer: its ε is for numbers that are sent whole at times that tell nothing; choose "
+            "network.codec = 'float64', and fixed times (network.pacing.send_at) where work takes time by its gradients"
         )
     if plan.observer[-1] >= world.agents:
         raise ScenarioError(f"audit.observer = {plan.observer[-1]}: there are {world.agents} agents, counted from 0")

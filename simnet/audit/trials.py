@@ -18,13 +18,12 @@ from simnet.agent.pacing import ALIGNED
 from simnet.audit.answers import Answer
 from simnet.audit.bounds import Table
 from simnet.audit.conformance import Conformance, Evidence, conformance, standard_noise
-from simnet.audit.insider import Insider, Rows, View, view_score
+from simnet.audit.insider import Insider, View, view_score
 from simnet.audit.pair import Pair, pair
 from simnet.audit.scores import Reading, read, report_score, score, score_tests
 from simnet.audit.section import Audit
 from simnet.audit.transcript import Breach, Eavesdropper, Round, Tap, retraceable, shows_noise
 from simnet.diagnostics import tell
-from simnet.errors import ScenarioError
 from simnet.methods.peer import Peer
 from simnet.privacy.ledger import Charge
 from simnet.record.bus import Subscriber
@@ -83,11 +82,6 @@ def run_trials(scenario: Scenario, plan: Audit, workers: int, progress: Progress
     tables = [np.array([[each.scores[name] for name in names] for each in side]) for side in runs]
     heard = listen(_pair(task), 0, noise_seed(scenario, 0, 0))
     evidence = ([each.evidence for each in runs[0]], [each.evidence for each in runs[1]])
-    if any(each.rows != runs[0][0].rows for side in runs for each in side):
-        raise ScenarioError(
-            "audit.observer: what reaches it differs from run to run, and ε is for one pattern; give messages fixed "
-            "times (network.pacing.send_at)"
-        )
     return Trials(names, tables[0], tables[1], tuple(heard.charges), evidence, heard.view)
 
 
@@ -136,11 +130,10 @@ def _pair(task: bytes) -> Pair:
 
 @dataclass(frozen=True)
 class OneRun:
-    """What is kept of a run: the scores, the evidence of the auditor, and what the messages to an observer were."""
+    """What is kept of a run: the scores of the attacker, and the evidence of the auditor."""
 
     scores: dict[str, float]
     evidence: Evidence
-    rows: Rows | None = None
 
 
 def run_once(worlds: Pair, side: int, seed: int) -> OneRun:
@@ -163,12 +156,11 @@ def run_once(worlds: Pair, side: int, seed: int) -> OneRun:
     scores = score(*([(path.probability, reading) for path, reading in each] for each in readings))
     if plan.evidence == "all" and truth.report is not None:
         scores["reports"] = report_score(truth.report, *worlds.paths)
-    own = next(reading for path, reading in readings[side] if path is truth)
-    evidence = _evidence(worlds, side, seed, heard, own)
     if heard.view is not None:
         # An observer did not hear what the scores above are made of.
-        return OneRun({"likelihood": view_score(worlds, heard.view, seed)}, evidence, heard.view.rows)
-    return OneRun(scores, evidence)
+        scores = {"likelihood": view_score(worlds, heard.view, seed)}
+    own = next(reading for path, reading in readings[side] if path is truth)
+    return OneRun(scores, _evidence(worlds, side, seed, heard, own))
 
 
 def _evidence(worlds: Pair, side: int, seed: int, heard: Overheard, own: Reading) -> Evidence:
