@@ -13,10 +13,9 @@ The weights are computed exactly from the rows that the log tells and become flo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -40,25 +39,36 @@ _ROUNDING = Fraction(1, 2**44)
 class View:
     """What an insider saw in one run.
 
-    `rows` are the coefficients of the messages in first models and in noises on messages, `own` the columns of noises
-    that the insider drew, `models` what the messages said, `releases` the rounds in which each of its agents released
-    something. `proven` is the victim's μ by Theorem O, `claimed` the one by a formula in its place.
+    `rows` are the coefficients of the messages in first models and in noises on messages, `models` what they said;
+    `observed` has retraced the run.
     """
 
+    worlds: Pair
+    observed: Observed
     rows: Rows
-    own: tuple[int, ...]
     models: list[Vector]
-    releases: dict[int, list[int]]
-    noise: InitialNoise
-    proven: float
-    claimed: float | None
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """The columns of noises that the insider drew."""
+        return tuple(self.observed.own_relays(self.worlds.plan.observer))
+
+    @cached_property
+    def proven(self) -> float:
+        """The victim's μ by Theorem O."""
+        return self.observed.shifts(self.worlds.plan.observer)[self.worlds.holder]
+
+    @cached_property
+    def claimed(self) -> float | None:
+        """The μ by a formula that somebody lies with in its place."""
+        formula = self.worlds.lie.exposed
+        return None if formula is None else self.observed.shifts(self.worlds.plan.observer, formula)[self.worlds.holder]
 
 
 class Insider:
     """Listens on the wire for agents that put together what they see."""
 
     def __init__(self, worlds: Pair) -> None:
-        self._observers = worlds.plan.observer
         self._observed = Observed()
         self.kinds = self._observed.kinds
         self._worlds = worlds
@@ -78,44 +88,39 @@ class Insider:
 
     def view(self) -> View:
         """All that was seen, once the run is over."""
-        victim, lie = self._worlds.holder, self._worlds.lie
-        seen = [message for message in self._observed.messages_seen(self._observers) if message in self._said]
-        return View(
-            rows=tuple(tuple(self._observed.coefficients(*message)) for message in seen),
-            own=tuple(self._observed.own_relays(self._observers)),
-            models=[self._writer.decode(self._said[message])[0] for message in seen],
-            releases={agent: self._observed.rounds_told(agent) for agent in self._observers},
-            noise=self._observed.noise,
-            proven=self._observed.shifts(self._observers)[victim],
-            claimed=None if lie.exposed is None else self._observed.shifts(self._observers, lie.exposed)[victim],
-        )
+        seen = self._observed.messages_seen(self._worlds.plan.observer)
+        heard = [message for message in seen if message in self._said]
+        rows = tuple(tuple(self._observed.coefficients(*message)) for message in heard)
+        models = [self._writer.decode(self._said[message])[0] for message in heard]
+        return View(self._worlds, self._observed, rows, models)
 
 
-def view_score(worlds: Pair, view: View, seed: int) -> float:
+def view_score(view: View, seed: int) -> float:
     """The log-likelihood ratio of the first data set against the second, given all that an insider knows of a run."""
     if not view.rows:
         return 0.0
+    worlds, known = view.worlds, known_terms(view, seed)
     one, other = (models[worlds.holder] for models in worlds.clean_models)
-    known = known_terms(worlds, view, seed)
     known[worlds.holder] += 0.5 * (one + other)
     rest = np.array(view.models) - np.array(view.rows, dtype=np.float64) @ known
-    weights = _weights(view.rows, view.own, view.noise, worlds.plan.observer, worlds.holder)
+    weights = _weights(view.rows, view.own, view.observed.noise, worlds.plan.observer, worlds.holder)
     return float(weights @ rest @ (one - other))
 
 
-def known_terms(worlds: Pair, view: View, seed: int) -> Table:
+def known_terms(view: View, seed: int) -> Table:
     """What an insider knows of each term of its messages, one row per column of their coefficients.
 
     Of the victim it knows the secrets that they share; its model is in question.
     """
-    world, observers = worlds.worlds[0], set(worlds.plan.observer)
+    worlds, world, observers = view.worlds, view.worlds.worlds[0], set(view.worlds.plan.observer)
     known = np.zeros((len(view.rows[0]), world.learning.features))
     made, streams = worlds.shadows(0, 0, seed), Streams(seed)
     shared = [sorted(observers & set(world.graph[agent])) for agent in world.graph]
     for agent in world.graph:
         if agent in observers:
-            known[agent], noises = made[agent].draws_again(len(view.releases[agent]))
-            for t, noise in zip(view.releases[agent] if view.own else (), noises, strict=False):
+            rounds = view.observed.rounds_told(agent)
+            known[agent], noises = made[agent].draws_again(len(rounds))
+            for t, noise in zip(rounds if view.own else (), noises, strict=False):
                 known[world.agents * t + agent] = noise
         else:
             known[agent] = world.scenario.algorithm.cancelling(agent, shared, streams, known.shape[1])
@@ -124,7 +129,7 @@ def known_terms(worlds: Pair, view: View, seed: int) -> Table:
 
 
 @lru_cache(maxsize=8)
-def _weights(rows: Rows, own: Sequence[int], noise: InitialNoise, observers: tuple[int, ...], victim: int) -> Vector:
+def _weights(rows: Rows, own: tuple[int, ...], noise: InitialNoise, observers: tuple[int, ...], victim: int) -> Vector:
     """The weights of the best test; the same in every run as long as the network is."""
     strange = [[Fraction(0) if place in own else value for place, value in enumerate(row)] for row in rows]
     largest = max(noise.variances) + noise.pair_variance + noise.relay_variance

@@ -49,7 +49,7 @@ def promise(trials: Trials, scenario: Scenario, plan: Audit, delta: float | None
 
 def _against(view: View, delta: float) -> Promise:
     """ε against an observer: by Theorem O, or by the formula that somebody claims in its place."""
-    proven = epsilon_of_shift(view.proven, delta)
-    if view.claimed is None:
+    proven, claimed = epsilon_of_shift(view.proven, delta), view.claimed
+    if claimed is None:
         return Promise(None, proven, "proven")
-    return Promise(epsilon_of_shift(view.claimed, delta), proven, "claimed")
+    return Promise(epsilon_of_shift(claimed, delta), proven, "claimed")

@@ -158,7 +158,7 @@ def run_once(worlds: Pair, side: int, seed: int) -> OneRun:
         scores["reports"] = report_score(truth.report, *worlds.paths)
     if heard.view is not None:
         # An observer did not hear what the scores above are made of.
-        scores = {"likelihood": view_score(worlds, heard.view, seed)}
+        scores = {"likelihood": view_score(heard.view, seed)}
     own = next(reading for path, reading in readings[side] if path is truth)
     return OneRun(scores, _evidence(worlds, side, seed, heard, own))
 

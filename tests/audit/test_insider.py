@@ -57,7 +57,7 @@ def test_what_is_left_of_the_messages_is_the_noise_of_others(kind, network):
     observers, seed = {0, 5}, 9
     worlds = pair(*ring([0, 5], **KINDS[kind] | NETWORKS[network]))
     view = listen(worlds, 1, seed).view
-    known = known_terms(worlds, view, seed)
+    known = known_terms(view, seed)
     known[2] += worlds.clean_models[1][2]
     unknown = np.zeros_like(known)
     for agent in range(6):
@@ -81,7 +81,7 @@ def test_the_score_is_the_likelihood_ratio_of_two_gaussians(kind, observer):
     """By scipy's density, on as many messages as are independent beyond doubt."""
     worlds, seed = pair(*ring(observer, rounds=2, **KINDS[kind])), 4
     view = listen(worlds, 0, seed).view
-    noise, group = view.noise, worlds.plan.observer
+    noise, group = view.observed.noise, worlds.plan.observer
     rows = np.array(view.rows, dtype=float)
     spread = np.diag([float(each) for each in noise.variances])
     for a, b in noise.pairs:
@@ -94,12 +94,12 @@ def test_the_score_is_the_likelihood_ratio_of_two_gaussians(kind, observer):
     C += float(noise.relay_variance) * rows[:, strange] @ rows[:, strange].T
     logs = []
     for side in (0, 1):
-        known = known_terms(worlds, view, seed)
+        known = known_terms(view, seed)
         known[2] += worlds.clean_models[side][2]
         rest = np.array(view.models) - rows @ known
         density = stats.multivariate_normal(np.zeros(len(C)), C, allow_singular=True)
         logs.append(density.logpdf(rest.T).sum())
-    assert view_score(worlds, view, seed) == pytest.approx(logs[0] - logs[1], rel=1e-5)
+    assert view_score(view, seed) == pytest.approx(logs[0] - logs[1], rel=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
