@@ -99,8 +99,10 @@ def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, st
     privacy = scenario.privacy
     if privacy.noise == "seed":
         return Streams(scenario.seed, f"{scenario.seed}/{privacy.noise_name}" if privacy.noise_name else ""), None
+    from simnet.privacy.secret_noise import SecretStreams  # here: few runs need a cipher
+
     key = fresh_key() if privacy.noise_key is None else read_key(scenario.find(privacy.noise_key))
-    return Streams(scenario.seed, noise_root(key, _identity(scenario, parts))), fingerprint(key)
+    return SecretStreams(scenario.seed, secret=noise_root(key, _identity(scenario, parts))), fingerprint(key)
 
 
 def _identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:

@@ -22,10 +22,10 @@ from simnet.live.channel import Channel
 from simnet.live.journal import Journal, RecordKind, Start, event_body, read
 from simnet.live.live_port import LivePort, RepeatedRound
 from simnet.live.recovery import JournalMemory, Past, recover
-from simnet.live.secret_noise import secret_streams
 from simnet.live.shim import Carrier, Clock, Numbering, Shim, round_of
 from simnet.network.link import Passage
 from simnet.privacy.ledger import Charge
+from simnet.privacy.secret_noise import secret_streams
 from simnet.record import events
 from simnet.simulate import peers_of
 from simnet.streams import Streams

@@ -38,7 +38,7 @@ _LIBRARIES = {
 """What a checkpoint may be made of besides the classes of simnet."""
 _ROOMS = (
     *(f"simnet.{room}" for room in ("agent.", "methods.", "learning.", "network.", "privacy.", "streams")),
-    "simnet.live.secret_noise",
+    "simnet.privacy.secret_noise",
 )
 """Where these classes are: rooms in which nothing opens a file, a socket or a process."""
 

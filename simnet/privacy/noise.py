@@ -14,7 +14,7 @@ import numpy as np
 from simnet.vectors import Vector
 
 TAU = 2.0**-47
-"""How far a standard normal number in float64 is from a real-valued draw; `simnet.live.secret_noise` has the proof."""
+"""How far a standard normal in float64 is from a real-valued draw; `simnet.privacy.secret_noise` has the proof."""
 _SHOWS = 2.0 * 1.1 * 128.0 * 1.2 * TAU
 """Two edges of a cell, each moved by 1.2 τ (which has room for the product with the scale), relative to its mass: cells
 are wider than a 128th of the scale, and the density changes by less than a tenth within one."""

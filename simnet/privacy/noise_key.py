@@ -51,9 +51,9 @@ def fingerprint(key: bytes) -> str:
     return sha256(key).hexdigest()
 
 
-def noise_root(key: bytes, parts: Iterable[bytes]) -> str:
+def noise_root(key: bytes, parts: Iterable[bytes]) -> bytes:
     """What the noise of a run is drawn from; `parts` are all that distinguishes the run from others."""
     digest = hmac.new(key, digestmod="sha256")
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part)
-    return digest.hexdigest()
+    return digest.digest()

@@ -195,7 +195,7 @@ def test_an_agents_own_noise_is_nobody_elses(place):
     """By default the noise is not that of the seed, which everybody in the deployment knows."""
     from simnet.build import build
     from simnet.live import agent_folder as folder
-    from simnet.live.secret_noise import secret_streams
+    from simnet.privacy.secret_noise import secret_streams
     from simnet.scenario import Scenario
     from simnet.simulate import peers_of
 

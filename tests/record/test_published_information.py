@@ -55,7 +55,7 @@ def blind(monkeypatch):
     monkeypatch.setattr(NoiseSchedule, "on_grid", lambda self, plan, value: release(value, 0.0))
     monkeypatch.setattr(SparseVector, "test", answer)
     monkeypatch.setattr(simnet.build, "fresh_key", lambda: bytes(32))
-    monkeypatch.setattr(simnet.build, "noise_root", lambda key, parts: "the same for both")
+    monkeypatch.setattr(simnet.build, "noise_root", lambda key, parts: b"the same for both")
 
 
 def published(scenario, label, folder, monkeypatch):

@@ -9,9 +9,9 @@ from scipy import special, stats
 
 from simnet.build import build
 from simnet.live import checkpoint
-from simnet.live.secret_noise import CipherNoise, secret_streams
 from simnet.methods.peer import alone
 from simnet.privacy.noise import TAU, gamma_type, gaussian, laplace
+from simnet.privacy.secret_noise import CipherNoise, secret_streams
 from simnet.simulate import peers_of
 from tests.worlds import live_world
 

@@ -1,4 +1,6 @@
-"""A live agent's noise: from a cipher, under a key that the operating system drew and only the agent knows.
+"""Noise that nobody else can draw: from a cipher, under a key that only its owner knows.
+
+A live agent has a key that the operating system drew for it. A simulation has one with `privacy.noise` key or fresh.
 
 Each number takes one block of AES-256 in counter mode, 128 bits: a binade by its first 53 bits (each half as likely as
 the one above it) and 52 bits within it. So a uniform number U in (0, 1) is a real-valued one cut off below its leading
@@ -22,10 +24,10 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # imports its parts when they are first used
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from scipy.special import ndtri
 
-from simnet.streams import Streams
+from simnet.streams import SECRET, Streams
 from simnet.vectors import Vector
 
 
@@ -45,7 +47,7 @@ class CipherNoise:
         """Numbers from N(0, 1)."""
         found, sign = self._uniform(size)
         found *= 0.5
-        normal: Vector = ndtri(found)
+        normal: Vector = scipy.special.ndtri(found)
         return normal * sign
 
     def laplace(self, loc: float, scale: float) -> float:
@@ -73,13 +75,14 @@ class CipherNoise:
 
 
 @dataclass(frozen=True)
-class SecretStreams:
-    """Named streams like `simnet.streams.Streams`, of a secret of at least 256 bits."""
+class SecretStreams(Streams):
+    """Streams of a seed, but for the roles of `SECRET`: these come from a secret of at least 256 bits."""
 
-    secret: bytes
+    secret: bytes = b""
 
     def generator(self, role: str, name: object = "") -> np.random.Generator:
-        """The stream `role/name` from its start."""
+        if role not in SECRET:
+            return super().generator(role, name)
         key = hmac.digest(self.secret, f"simnet/{role}/{name}".encode(), "sha256")
         # Whoever draws anything else than noise gets an AttributeError.
         return cast(np.random.Generator, CipherNoise(key))
@@ -87,4 +90,4 @@ class SecretStreams:
 
 def secret_streams(secret: bytes) -> Streams:
     """What takes the place of a scenario's streams for the noise of an agent."""
-    return cast(Streams, SecretStreams(secret))
+    return SecretStreams(0, secret=secret)
