@@ -21,7 +21,7 @@ from time import perf_counter
 from simnet.audit import audit, load_audit
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios" / "audit"
-RUNS = {"faint-noise": 600, "half-test-noise": 200, "half-flips": 200}
+RUNS = {"faint-noise": 600, "half-test-noise": 200, "half-flips": 200, "summed-formula": 200}
 FEW = 20
 LEFT_OUT = ("threshold-once", "redrawn-threshold")
 HEAD = "| scenario | runs per side | audits | broken (mechanism) | broken (ε) | holds | inconclusive |"

@@ -35,10 +35,10 @@ def audit(
     delta, confidence = scenario.privacy.delta, 0.5 * (1.0 + plan.confidence)
     # Two statements about ε, each with half of the error: one at δ, one over the whole curve.
     bound = lower_bound(trials.first, trials.second, delta, confidence)
-    curve = promised_curve(trials.charges, scenario, plan)
+    curve = promised_curve(trials, scenario, plan)
     closest = against_curve(trials.first, trials.second, curve, confidence) if curve else None
     # The score was chosen by every other run; the rest is for judging it.
     first, second = (table[1::2, bound.column] for table in (trials.first, trials.second))
     shape = gaussian_shape(first, second, delta, plan.confidence)
     seen = examined(trials, scenario, plan)
-    return AuditResult(scenario, plan, trials, promise(trials.charges, scenario, plan), bound, closest, shape, seen)
+    return AuditResult(scenario, plan, trials, promise(trials, scenario, plan), bound, closest, shape, seen)

@@ -3,7 +3,8 @@
 A liar charges its ledger like an honest agent, unless that is the lie; only the noise that it draws, the direction in
 which it steps, or what it puts into its messages is another. Nothing but `simnet audit` can make an agent lie.
 
-`LIES` is the table of them. A lie changes the liar's plan, its peer, or how often its users flip labels.
+`LIES` is the table of them. A lie changes the liar's plan, its peer, how often its users flip labels, or the formula by
+which its promise is computed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from simnet.methods import METHODS
 from simnet.methods.duals import HealingDuals
 from simnet.methods.peer import Known, Peer, Proposal, Solving, Work
 from simnet.privacy.budget import NoisePlan
+from simnet.privacy.observers import summed_exposures
+from simnet.record.observed import Exposed
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
@@ -45,6 +48,8 @@ class Lie:
     """From the honest peer, the noise streams of the run, and one of the liar's neighbours."""
     flips: float = 1.0
     """How often labels are flipped, relative to what was promised."""
+    exposed: Exposed | None = None
+    """By which formula ε against an observer is promised, if not by Theorem O."""
 
 
 def _weakened(word: str, factor: float) -> Callable[[NoisePlan | None], NoisePlan | None]:
@@ -252,6 +257,9 @@ LIES: dict[str, Lie] = {
         peer=lambda honest, streams, neighbour: cast(Peer, Forgetful(honest)),
     ),
     "no-domain": Lie("values of any size are accepted from neighbours", peer=_no_domain),
+    "summed-formula": Lie(
+        "(gossip) ε against an observer is promised by Muffliato's sum over messages", exposed=summed_exposures
+    ),
     "half-flips": Lie("(PDML) labels are flipped half as often", flips=0.5),
     "true-gradient": Lie(
         "(R-ADMM) even rounds step along the true gradient",

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import networkx as nx
 import numpy as np
@@ -33,6 +34,7 @@ from simnet.learning.objective import LocalObjective
 from simnet.methods.method import Calibration
 from simnet.methods.peer import Peer
 from simnet.scenario import Scenario
+from simnet.simulate import first_event
 from simnet.streams import Streams
 from simnet.vectors import Vector
 
@@ -111,6 +113,12 @@ class Pair:
     def lie(self) -> Lie:
         """What the holder of the row does in place of what it should; nothing if it is honest."""
         return Lie("nothing") if self.plan.lie is None else LIES[self.plan.lie]
+
+    @cached_property
+    def clean_models(self) -> tuple[list[Vector], list[Vector]]:
+        """All agents' models without noise in either world, where a method perturbs them once."""
+        first, second = ([shadow.clean for shadow in self.shadows(side)] for side in (0, 1))
+        return first, second
 
     def path(self, side: int, noise_seed: int) -> RowPath:
         """How the row travels in one run of one world."""
@@ -209,8 +217,33 @@ def _check_places(world: World, plan: Audit) -> None:
         raise ScenarioError(f"audit.links: no link of agent {holder(world, plan)}, which has the row, is overheard")
     if plan.lie is not None and LIES[plan.lie].flips < 1.0 and not world.scenario.algorithm.flips_labels:
         raise ScenarioError(f"audit.lie = '{plan.lie}': only {who('flips_labels')} flips labels")
+    _check_observer(world, plan)
     if plan.canary in _DRIVEN:
         _check_adversary(world, plan)
+
+
+def _check_observer(world: World, plan: Audit) -> None:
+    if not plan.observer:
+        if plan.lie is not None and LIES[plan.lie].exposed is not None:
+            raise ScenarioError(f"audit.lie = '{plan.lie}': it is about ε against one observer; name audit.observer")
+        return
+    if not world.scenario.algorithm.linear_gaussian:
+        raise ScenarioError(
+            f"audit.observer: only {who('linear_gaussian')} has an ε of its own against an agent; leave it out"
+        )
+    if not world.calibration.noisy:
+        raise ScenarioError("audit.observer: without noise there is no ε; choose privacy.calibration = 'proven'")
+    if not first_event(world).linear_gaussian:
+        raise ScenarioError(
+            "audit.observer: its ε is for numbers that are sent whole at times that tell nothing; choose "
+            "network.codec = 'float64', and fixed times (network.pacing.send_at) where work takes time by its gradients"
+        )
+    if plan.observer[-1] >= world.agents:
+        raise ScenarioError(f"audit.observer = {plan.observer[-1]}: there are {world.agents} agents, counted from 0")
+    if plan.victim in plan.observer:
+        raise ScenarioError(f"audit.observer = {plan.victim}: that is the victim, which knows its own row")
+    if plan.links:
+        raise ScenarioError("audit.links: an observer sees the messages to itself; leave links or audit.observer out")
 
 
 def _check_adversary(world: World, plan: Audit) -> None:

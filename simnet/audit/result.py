@@ -93,6 +93,7 @@ class AuditResult:
             "seed": self.scenario.seed,
             "canary": self.plan.canary,
             "evidence": self.plan.evidence,
+            "observer": list(self.plan.observer),
             "lie": self.plan.lie,
             "runs": self.plan.runs,
             "delta": self.scenario.privacy.delta,
@@ -169,7 +170,8 @@ def audit_table(result: AuditResult) -> Table:
     plan, bound = result.plan, result.bound
     kept = {"claimed": "by its paper", "proven": "by proof"}
     scenario = result.scenario
-    attack = f"{scenario.algorithm.name}, {plan.canary} canary, δ = {scenario.privacy.delta:g}"
+    whom = f"observer {'+'.join(map(str, plan.observer))}, " if plan.observer else ""
+    attack = f"{scenario.algorithm.name}, {whom}{plan.canary} canary, δ = {scenario.privacy.delta:g}"
     table = Table(title=f"{scenario.name}\n{attack}", show_header=False)
     table.add_column(style="bold")
     table.add_column(justify="right")

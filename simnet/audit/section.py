@@ -22,6 +22,19 @@ from simnet.scenario.toml import parse
 
 Runs = Annotated[int, BeforeValidator(Number("a whole number of at least 4", 4, 2**53, whole=True))]
 """Half of them choose an event and half count it, and a count of one says nothing."""
+
+
+class _Coalition:
+    """Accepts an agent, or a list of agents."""
+
+    what = "an agent's number, or a list of them"
+    _agent = Number(what, 0, 2**53, whole=True)
+
+    def __call__(self, value: object) -> tuple[int, ...]:
+        every = value if isinstance(value, (list, tuple)) else [value]
+        return tuple(sorted({int(self._agent(agent)) for agent in every}))
+
+
 Canary = Literal["label-flip", "worst-case", "adversarial", "alternating", "absorber"]
 
 
@@ -39,6 +52,11 @@ class Audit(Section):
     victim: Whole = Field(0, description="the agent whose row it is")
     row: Whole = Field(0, description="the row, counted from 0 in the victim's data")
     links: list[tuple[Whole, Whole]] = Field([], description="links that are overheard; empty: all")
+    observer: Annotated[tuple[int, ...], BeforeValidator(_Coalition())] = Field(
+        (),
+        description="who attacks: an agent, or a list of agents who join, with what they see and know, against the ε "
+        "that holds for them; default: an eavesdropper; only for methods whose messages are linear in Gaussian noise",
+    )
     evidence: Literal["all", "rounds", "tests"] = Field(
         "all",
         description="what counts: everything heard; all but the rows that are reported before the first round (PDML, a "

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -57,10 +57,23 @@ class Breach:
     sentence: str
 
 
+class Ear(Protocol):
+    """A subscriber that listens on the wire, too."""
+
+    def __call__(self, seq: int, t: float, event: events.Event, /) -> None:
+        """An event was told."""
+
+    def sent(self, now: float, frame: Frame, peer: int) -> None:
+        """A frame leaves for one of its receivers."""
+
+    def delivered(self, frame: Frame, peer: int) -> None:
+        """A frame reaches its receiver."""
+
+
 class Tap(Bus):
     """A bus whose listeners on the wire are handed every frame that is sent and every frame that arrives."""
 
-    def __init__(self, ears: Sequence[Eavesdropper], *subscribers: Subscriber) -> None:
+    def __init__(self, ears: Sequence[Ear], *subscribers: Subscriber) -> None:
         super().__init__(*ears, *subscribers)
         self._ears = ears
 

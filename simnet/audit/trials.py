@@ -18,6 +18,7 @@ from simnet.agent.pacing import ALIGNED
 from simnet.audit.answers import Answer
 from simnet.audit.bounds import Table
 from simnet.audit.conformance import Conformance, Evidence, conformance, standard_noise
+from simnet.audit.insider import Insider, View, view_score
 from simnet.audit.pair import Pair, pair
 from simnet.audit.scores import Reading, read, report_score, score, score_tests
 from simnet.audit.section import Audit
@@ -45,7 +46,7 @@ _Chunk = tuple[int, int, "list[OneRun]"]
 class Trials:
     """The scores of all runs, one row per run and one column per name, and the victim's charges in the first run.
 
-    `evidence` is what the auditor saw in the runs of either side.
+    `evidence` is what the auditor saw in the runs of either side, `view` what an observer saw in the first run.
     """
 
     names: tuple[str, ...]
@@ -53,6 +54,7 @@ class Trials:
     second: Table
     charges: tuple[Charge, ...]
     evidence: tuple[list[Evidence], list[Evidence]]
+    view: View | None = None
 
 
 def noise_seed(scenario: Scenario, side: int, run: int) -> int:
@@ -78,9 +80,9 @@ def run_trials(scenario: Scenario, plan: Audit, workers: int, progress: Progress
         runs[side].extend(found)
     names = tuple(runs[0][0].scores)
     tables = [np.array([[each.scores[name] for name in names] for each in side]) for side in runs]
-    charges = listen(_pair(task), 0, noise_seed(scenario, 0, 0)).charges
+    heard = listen(_pair(task), 0, noise_seed(scenario, 0, 0))
     evidence = ([each.evidence for each in runs[0]], [each.evidence for each in runs[1]])
-    return Trials(names, tables[0], tables[1], tuple(charges), evidence)
+    return Trials(names, tables[0], tables[1], tuple(heard.charges), evidence, heard.view)
 
 
 def examined(trials: Trials, scenario: Scenario, plan: Audit) -> Conformance:
@@ -128,7 +130,7 @@ def _pair(task: bytes) -> Pair:
 
 @dataclass(frozen=True)
 class OneRun:
-    """What is kept of a run: the scores of the eavesdropper, and the evidence of the auditor."""
+    """What is kept of a run: the scores of the attacker, and the evidence of the auditor."""
 
     scores: dict[str, float]
     evidence: Evidence
@@ -154,6 +156,9 @@ def run_once(worlds: Pair, side: int, seed: int) -> OneRun:
     scores = score(*([(path.probability, reading) for path, reading in each] for each in readings))
     if plan.evidence == "all" and truth.report is not None:
         scores["reports"] = report_score(truth.report, *worlds.paths)
+    if heard.view is not None:
+        # An observer did not hear what the scores above are made of.
+        scores = {"likelihood": view_score(heard.view, seed)}
     own = next(reading for path, reading in readings[side] if path is truth)
     return OneRun(scores, _evidence(worlds, side, seed, heard, own))
 
@@ -192,6 +197,7 @@ class Overheard:
     charges: list[Charge]
     breaches: tuple[Breach, ...]
     traffic: str
+    view: View | None = None
 
     @property
     def releases(self) -> int:
@@ -206,6 +212,7 @@ def listen(worlds: Pair, side: int, seed: int) -> Overheard:
     trusted = frozenset() if worlds.adversary is None else frozenset((worlds.adversary,))
     auditor = Eavesdropper(built, worlds.holder, dict(enumerate(worlds.shadows(0))), everybody, trusted)
     ears = [auditor]
+    insider = Insider(worlds) if plan.observer else None
     if plan.links:
         heard = frozenset(agent for link in plan.links for agent in link)
         ears.append(Eavesdropper(built, worlds.holder, dict(enumerate(worlds.shadows(0))), heard, everybody))
@@ -221,10 +228,11 @@ def listen(worlds: Pair, side: int, seed: int) -> Overheard:
     if plan.evidence == "tests":
         subscribers.append(enough)
     with suppress(_Stop):
-        play(built, Tap(ears, *subscribers), worlds.peers(side, seed))
+        play(built, Tap([*ears, insider] if insider else ears, *subscribers), worlds.peers(side, seed))
     found = auditor.breaches if retraceable(built.scenario) else []
     breaches = (*found, *(Breach("laws", sentence) for sentence in laws.finish()))
-    return Overheard(ears[-1].rounds, auditor.runs, auditor.charges, breaches, auditor.traffic)
+    view = None if insider is None else insider.view()
+    return Overheard(ears[-1].rounds, auditor.runs, auditor.charges, breaches, auditor.traffic, view)
 
 
 class _Stop(Exception):

@@ -232,6 +232,14 @@ class GossipPeer(Peer):
         """Messages after the first are functions of what the network has released."""
         return BARE if self.model.charge is BARE else RECYCLED
 
+    def draws_again(self, releases: int) -> tuple[Vector, list[Vector]]:
+        first = self.model.plan.on_grid(self.model.plan.rounds[0], self.clean + self.model.noise())
+        return first, [gaussian(self.model.rng, self._relay_sigma, len(self.theta)) for _ in range(releases)]
+
+    @property
+    def clean(self) -> Vector:
+        return self.model.problem.answer().theta
+
     def _start(self, model: Vector) -> None:
         self.theta = model
 
@@ -280,7 +288,7 @@ class GossipPeer(Peer):
         """The noise on the model, with that of its first message; secrets of pairs protect nothing and may be told."""
         if t > 1:
             return None
-        plan, clean = self.model.plan.rounds[0], self.model.problem.answer().theta + self.model.cancelling
+        plan, clean = self.model.plan.rounds[0], self.clean + self.model.cancelling
         error = 2.0 * plan.tolerance / self.model.objective.regulariser
         return added(released * self._scale - clean, "gaussian", math.hypot(plan.scale, self._relay_sigma), error)
 

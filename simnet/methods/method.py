@@ -254,6 +254,10 @@ class Method(Part):
             for agent, (plan, objective, size) in enumerate(agents)
         ]
 
+    def cancelling(self, agent: int, neighbours: Sequence[Sequence[int]], streams: Streams, features: int) -> Vector:
+        """What an agent adds to its model and its neighbours together take off: secrets that pairs share."""
+        raise NotImplementedError(f"{type(self).__name__} is not `linear_gaussian`")
+
     # What it says about itself.
 
     def theory(self, setting: Setting) -> list[Finding]:

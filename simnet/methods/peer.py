@@ -307,6 +307,15 @@ class Peer(ABC):
         """What this round's test was asked, if there was one; `released` is the model that it let pass, if it did."""
         return None
 
+    @property
+    def clean(self) -> Vector:
+        """The model without its noise, where a method is `linear_gaussian`."""
+        raise NotImplementedError(f"{type(self).__name__} does not perturb a model once")
+
+    def draws_again(self, releases: int) -> tuple[Vector, list[Vector]]:
+        """The first model of a fresh peer, and the noise on each of so many messages: what the agent itself knows."""
+        raise NotImplementedError(f"{type(self).__name__} does not perturb a model once")
+
     def gradient_distance(self, t: int, released: Vector) -> float:
         """How far a recycled release is from a step along the gradient of this peer's own data."""
         raise NotImplementedError(f"{type(self).__name__} recycles nothing")

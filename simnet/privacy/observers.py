@@ -70,6 +70,48 @@ def exposures(rows: Sequence[Row], noise: InitialNoise, observers: Sequence[int]
     }
 
 
+def best_test(
+    rows: Sequence[Sequence[Fraction]], noise: InitialNoise, observers: Sequence[int], agent: int, rounding: Fraction
+) -> list[float]:
+    """w = (C + `rounding` I)⁻¹ R e_i: the weights of messages in the best test about agent i.
+
+    Once all that O knows is taken off its messages, w·view is the likelihood ratio of the theorem, up to a factor.
+    `rounding` is the variance that floating point adds to every message. Without it the weights of nearly dependent
+    rows grow without limit, and the test would look at rounding errors.
+    """
+    import flint
+
+    hidden = [each for each in range(noise.agents) if each not in set(observers)]
+    relays = sorted({place for row in rows for place in range(noise.agents, len(row)) if row[place]})
+    matrix = flint.fmpq_mat([[_rational(flint, row[place]) for place in (*hidden, *relays)] for row in rows])
+    spread = matrix * flint.fmpq_mat(_covariance(flint, noise, hidden, len(relays))) * matrix.transpose()
+    for place in range(len(rows)):
+        spread[place, place] += _rational(flint, rounding)
+    moved = flint.fmpq_mat([[_rational(flint, row[agent])] for row in rows])
+    found = spread.solve(moved)
+    return [float(_fraction(found[place, 0])) for place in range(len(rows))]
+
+
+def summed_exposures(rows: Sequence[Row], noise: InitialNoise, observers: Sequence[int]) -> dict[int, Fraction]:
+    """What Muffliato's code computes instead of `exposures`: it may be too little where messages share their noise.
+
+    It adds r_i²/(r Σ rᵀ) for every message r, as if the noise of each were drawn anew (code released with Cyffers,
+    Even, Bellet and Massoulié, "Muffliato", 2022). Nobody should go by it: the audit shows why.
+    """
+    import flint
+
+    agents = range(noise.agents)
+    width = max((len(row) for row in rows), default=noise.agents)
+    spread = flint.fmpq_mat(_covariance(flint, noise, agents, width - noise.agents))
+    found = dict.fromkeys((agent for agent in agents if agent not in set(observers)), Fraction(0))
+    for row in rows:
+        one = flint.fmpq_mat([[int(value) for value in row]])
+        variance = _fraction((one * spread * one.transpose())[0, 0])
+        for agent in found:
+            found[agent] += int(row[agent]) ** 2 / variance
+    return found
+
+
 def _independent(flint: Any, rows: list[list[int]]) -> list[list[int]]:
     """As many of the rows as are linearly independent, exactly."""
     turned = flint.fmpz_mat([list(column) for column in zip(*rows, strict=True)])
@@ -99,12 +141,16 @@ def _covariance(flint: Any, noise: InitialNoise, hidden: Sequence[int], relays: 
             found[other][one] -= noise.pair_variance
     for at in range(len(hidden), size):
         found[at][at] = noise.relay_variance
-    return [[flint.fmpq(value.numerator, value.denominator) for value in row] for row in found]
+    return [[_rational(flint, value) for value in row] for row in found]
 
 
 def epsilon_of_shift(mu: float, delta: float) -> float:
     """The ε at δ of N(0, 1) against N(μ, 1)."""
     return trade_offs.epsilon(TradeOff(square=mu * mu), delta)
+
+
+def _rational(flint: Any, value: Fraction) -> Any:
+    return flint.fmpq(value.numerator, value.denominator)
 
 
 def _fraction(value: Any) -> Fraction:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,13 +23,16 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.privacy.mechanisms import primal_shift
-from simnet.privacy.observers import InitialNoise, epsilon_of_shift, exposures
+from simnet.privacy.observers import InitialNoise, Row, epsilon_of_shift, exposures
 from simnet.record import events
 
 Coefficients = npt.NDArray[np.object_]
 
 Scaled = tuple[Coefficients, int]
 """A row, and the power of the base by which it is to be divided."""
+
+Exposed = Callable[[Sequence[Row], InitialNoise, Sequence[int]], dict[int, Fraction]]
+"""From what is seen, the noise and the observers: μ² of each agent for a model that moves by at most 1."""
 
 EAVESDROPPER = "eavesdropper"
 AGENT = "agent"
@@ -171,30 +174,50 @@ class Observed:
             row, power = self._total([(self._base - len(heard), mine), *told])
             self._value[agent] = (row, power + 1)
 
-    def _noise(self) -> InitialNoise:
+    @property
+    def noise(self) -> InitialNoise:
+        """The noise on all models and messages, as it was charged."""
         return InitialNoise(
-            [Fraction(self._sigma[agent]) ** 2 for agent in range(self._agents)],
+            tuple(Fraction(self._sigma[agent]) ** 2 for agent in range(self._agents)),
             Fraction(self._pair_sigma) ** 2,
-            self._pairs,
+            tuple(self._pairs),
             Fraction(self._relay_sigma) ** 2,
         )
 
-    def rows_seen(self, observers: Sequence[int]) -> list[Coefficients]:
-        """What a coalition saw; without members, what crossed any link. What was still on its way counts."""
+    def rounds_told(self, agent: int) -> list[int]:
+        """The rounds in which an agent released something, in their order."""
+        return sorted(self._told[agent])
+
+    def messages_seen(self, observers: Sequence[int]) -> list[tuple[int, int]]:
+        """What a coalition saw, as pairs of sender and round; without members, what crossed any link.
+
+        What was still on its way counts.
+        """
         on_the_way = {(sender, round) for sender, receiver, round in self._flying.values() if receiver in observers}
         seen = on_the_way.union(*(self._saw[agent] for agent in observers))
         if not observers or self._overhear:
             seen = {(sender, round) for sender, told in enumerate(self._told) for round in told}
-        return [self._told[sender][round][0] for sender, round in sorted(seen)]
+        return sorted(seen)
+
+    def coefficients(self, sender: int, round: int) -> list[Fraction]:
+        """Of one message: in all first models, then in the noises of all agents' messages, round by round."""
+        row, power = self._told[sender][round]
+        return [Fraction(int(value), self._base**power) for value in row]
+
+    def shifts(self, observers: Sequence[int], exposed: Exposed = exposures) -> dict[int, float]:
+        """μ of each agent outside a coalition: what the coalition saw is no better than N(0, 1) against N(μ, 1)."""
+        own = self.own_relays(observers)
+        rows = [_without(self._told[sender][round][0], own).tolist() for sender, round in self.messages_seen(observers)]
+        found = exposed(rows, self.noise, observers)
+        return {agent: self._shift[agent] * math.sqrt(each) for agent, each in found.items()}
 
     def epsilons(self, observers: Sequence[int]) -> dict[int, float]:
         """ε of each agent outside a coalition against it."""
-        own_relays = [self._agents * (t + 1) + agent for agent in observers for t in range(self._width_rounds)]
-        rows = [_without(row, own_relays).tolist() for row in self.rows_seen(observers)]
-        found = exposures(rows, self._noise(), observers)
-        return {
-            agent: epsilon_of_shift(self._shift[agent] * math.sqrt(each), self._delta) for agent, each in found.items()
-        }
+        return {agent: epsilon_of_shift(mu, self._delta) for agent, mu in self.shifts(observers).items()}
+
+    def own_relays(self, observers: Sequence[int]) -> list[int]:
+        """The columns of noise that a coalition put on its own messages."""
+        return [self._agents * (t + 1) + agent for agent in observers for t in range(self._width_rounds)]
 
     @property
     def _width_rounds(self) -> int:

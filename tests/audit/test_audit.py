@@ -24,7 +24,7 @@ from tests.worlds import audited_world
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "audit"
 LIARS = {"half-gradient-noise", "absorber", "redrawn-threshold", *LIES} - {"no-domain"}
-QUICK = sorted(LIARS - {"redrawn-threshold", "faint-noise", "half-test-noise", "half-flips"})
+QUICK = sorted(LIARS - {"redrawn-threshold", "faint-noise", "half-test-noise", "half-flips", "summed-formula"})
 """Liars that 20 runs per side are enough for."""
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from simnet.privacy.observers import InitialNoise, epsilon_of_shift, exposures
+from simnet.privacy.observers import InitialNoise, best_test, epsilon_of_shift, exposures, summed_exposures
 
 WHOLE = st.integers(-3, 3)
 
@@ -119,6 +119,46 @@ def test_a_sum_over_rounds_underestimates():
     summed = sum(row[2] ** 2 / sum(value**2 for value in row) for row in rows)
     assert true == 1
     assert summed == pytest.approx(1 / 3)
+    assert summed_exposures(rows, InitialNoise([Fraction(1)] * 12), [0])[2] == Fraction(1, 3)
+
+
+def test_the_sum_counts_all_noise_of_a_message():
+    noise = InitialNoise([Fraction(1), Fraction(4), Fraction(9)], Fraction(2), [(0, 1)], Fraction(5))
+    # The variance of 2 y1 + 3 y2 + ρ: 4 (4 + 2) + 9 · 9 + 5.
+    assert summed_exposures([[0, 2, 3, 1]], noise, [0]) == {1: Fraction(4, 110), 2: Fraction(9, 110)}
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data(), agents=st.integers(3, 5), relays=st.integers(0, 2))
+def test_the_weights_of_the_best_test_attain_the_exposure(data, agents, relays):
+    rows = data.draw(
+        st.lists(st.lists(WHOLE, min_size=agents + relays, max_size=agents + relays), min_size=1, max_size=5)
+    )
+    pairs = [(a, (a + 1) % agents) for a in range(agents)]
+    noise = InitialNoise([Fraction(1, 2)] * agents, Fraction(2), pairs, Fraction(1, 3))
+    whole = [[Fraction(value, 3) for value in row] for row in rows]
+    for agent, exposure in exposures(rows, noise, [0]).items():
+        weights = best_test(whole, noise, [0], agent, Fraction(1, 2**80))
+        attained = sum(weight * float(row[agent]) for weight, row in zip(weights, whole, strict=True))
+        assert attained == pytest.approx(float(exposure), abs=1e-9)
+
+
+def test_weights_that_know_of_rounding_work_on_messages_in_floating_point():
+    """60 agents and 30 rounds: some rows are dependent to 15 digits. The test does as well as it says."""
+    agents, rounds, runs, victim = 60, 30, 2000, 8
+    rows = ring_rows(agents, rounds, 0)
+    noise = InitialNoise([Fraction(1)] * agents)
+    scaled = [[Fraction(value, 3 ** (at // 2)) for value in row] for at, row in enumerate(rows)]
+    weights = np.array(best_test(scaled, noise, [0], victim, Fraction(1, 2**88)))
+    promised = float(weights @ np.array([float(row[victim]) for row in scaled]))
+    model = np.random.default_rng(7).standard_normal((agents, runs))
+    model[0], seen = 0.0, []  # the observer knows its own
+    for _ in range(rounds):
+        seen += [model[-1], model[1]]
+        model = (np.roll(model, 1, axis=0) + model + np.roll(model, -1, axis=0)) / 3
+    scores = weights @ np.array(seen)
+    assert 0.5 < promised <= float(exposures(rows, noise, [0])[victim])
+    assert scores.var() == pytest.approx(promised, rel=0.15)
 
 
 def test_the_best_attacker_stays_just_below_it():
