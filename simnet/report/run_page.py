@@ -42,7 +42,8 @@ def run_page(run: RunFacts) -> str:
         cards=cards(_cards(summary)),
         reports=_reports(run),
         basis=html.escape(summary["privacy"]["basis"]),
-        promise=_promise(summary["privacy"]),
+        promise=_promise(summary["privacy"]) + _fitness(summary["privacy"]),
+        again=_again(run),
         toml=html.escape(toml),
         facts=facts(_identity(run)),
         environment=facts(_environment(run.environment)),
@@ -148,6 +149,25 @@ def _promise(privacy: Mapping[str, Any]) -> str:
         f"One row of training data lives at one agent, so the worst agent counts: the run is "
         f"({figure(privacy['proven_epsilon'])}, {privacy['delta']:g})-differentially private by proof.{against}"
     )
+
+
+def _again(run: RunFacts) -> str:
+    """Who can repeat the run."""
+    if run.start.noise_key is not None or run.start.published:
+        return "Its noise is not in this record. The log verifies and replays, but nobody else can repeat the run."
+    same = "The same scenario, seed and version give the same digest on any machine."
+    return f"Save the scenario below as <code>scenario.toml</code>. {same}"
+
+
+def _fitness(privacy: Mapping[str, Any]) -> str:
+    """What the record may be given away for, and what ε does not cover."""
+    if not privacy.get("fit"):
+        return ""
+    told = [
+        f"This record is {privacy['fit']}",
+        *(f"ε does not cover everything: {each}" for each in privacy["caveats"]),
+    ]
+    return "".join(f"</p>\n<p>{html.escape(sentence)}." for sentence in told)
 
 
 def _observer(name: str) -> str:

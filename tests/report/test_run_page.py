@@ -6,6 +6,7 @@ import networkx as nx
 import pytest
 
 from simnet import run
+from simnet.record.publication import publish
 from simnet.report.run_facts import read_run
 from simnet.report.run_page import layout, run_page
 from tests.worlds import world
@@ -36,3 +37,11 @@ def test_of_an_underlay_the_busiest_link_has_a_card(tmp_path):
     page = run_page(read_run(folder))
     assert "Busiest link" in page
     assert "routes over it:" in page
+
+
+def test_a_published_record_says_what_it_is_fit_for_and_that_nobody_can_repeat_it(tmp_path):
+    kept = run(world(**{"algorithm": {"name": "pp-admm", "eta": 0.5}, "privacy.noise": "fresh"}), tmp_path / "runs")
+    page = run_page(read_run(publish(kept.folder, tmp_path / "published")))
+    assert "This record is fit for publication" in page
+    assert "nobody else can repeat the run" in page
+    assert "Save the scenario below" not in page

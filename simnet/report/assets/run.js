@@ -18,7 +18,8 @@ const curves = [
   curve("ε spent, worst agent", [["proven", "proven_epsilon", accent], ["claimed", "claimed_epsilon", second, "5 3"]], { ...ticks, zero: true, reference: data.budget }),
   curve("Disagreement, logarithmic", [["consensus", "consensus", accent], ["dual drift", "dual_drift", second, "5 3"]], { ...ticks, log: true }),
   curve("Staleness of used values", [["mean", "staleness_mean", accent], ["95th percentile", "staleness_p95", second, "5 3"]], { ...ticks, zero: true }),
-].map((spec) => new Chart(byId("curve-charts"), spec));
+].filter((spec) => spec.series.some((line) => line.values.some((value) => value != null))) // published records have no loss
+  .map((spec) => new Chart(byId("curve-charts"), spec));
 
 const axis = byId("axis");
 axis.addEventListener("change", (event) => curves.forEach((chart) => chart.update({ x: axes[event.target.value] })));
