@@ -196,6 +196,8 @@ def compare_table(results: Sequence[Result]) -> Table:
             *([f"{summary.get('airtime', {}).get('sent', 0.0):.3g}"] if aired else []),
             *([f"{sum(summary.get('joules', {}).values()):.4g}"] if powered else []),
         )
+    silent = [result.summary for result in results if result.summary["communication"]["skips"]]
+    table.caption = "; ".join(f"{summary['algorithm']}: {_skipped(summary)}" for summary in silent) or None
     return table
 
 

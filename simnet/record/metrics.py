@@ -283,6 +283,7 @@ class Metrics:
             | self.counters.communication()
             | {"missed_share": stale.pop("missed_share"), "gradients": self._gradients}
             | {f"staleness_{name}": value for name, value in stale.items()}
+            | {f"skips_{reason}": count for reason, count in self._skips.items()}
             | self._spent_on_air()
         )
 

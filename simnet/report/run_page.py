@@ -92,7 +92,7 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("ε claimed", figure(privacy["claimed_epsilon"]), "what the paper’s theorem says of this noise"),
         ("On the wire", bytes_of(traffic["wire_bytes"]), f"{traffic['messages']:,} messages"),
         ("Delivered", percent(_share(traffic["delivered"], traffic["messages"])), _fates(traffic)),
-        ("Skipped", percent(_share(traffic["skips"], turns)), f"{traffic['skips']:,} of {turns:,} rounds"),
+        ("Skipped", percent(_share(traffic["skips"], turns)), _reasons(summary, turns)),
         ("Staleness", figure(stale["mean"]), f"rounds; {percent(stale['fresh_share'])} fresh, at most {stale['max']}"),
         (
             "Age",
@@ -127,6 +127,12 @@ def _busiest(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def _fates(traffic: Mapping[str, int]) -> str:
     names = ("lost", "overflowed", "unreachable", "refused", "in_flight")
     return ", ".join(f"{traffic[name]:,} {name.replace('_', ' ')}" for name in names if traffic[name]) or "all of them"
+
+
+def _reasons(summary: Mapping[str, Any], turns: int) -> str:
+    """How many rounds were skipped, and why."""
+    told = ", ".join(f"{count:,} {reason}" for reason, count in summary["skips_by_reason"].items() if count)
+    return f"{summary['communication']['skips']:,} of {turns:,} rounds" + (f": {told}" if told else "")
 
 
 def _count(value: int | None) -> str:
