@@ -23,6 +23,8 @@ def verify(run: Run) -> None:
     what = f"{run}: {report.events} events, digest {report.digest[:12]}{privacy}"
     for note in report.notes:
         typer.echo(f"{run}: {note}")
+    if spent:
+        typer.echo(f"{run}: ε by {spent.basis}")
     say_findings(what, "the log holds", report.findings)
 
 

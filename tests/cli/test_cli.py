@@ -177,3 +177,13 @@ def test_a_full_disk_is_a_sentence_and_leaves_nothing_behind(scenario, tmp_path)
     assert "Traceback" not in done.stderr
     assert "runs" in done.stderr
     assert list(tmp_path.iterdir()) == [scenario]
+
+
+def test_verify_names_the_proof_that_it_finds_from_the_charges_of_the_log(scenario, tmp_path):
+    private = ("--set", "algorithm.name=pp-admm", "--set", "privacy.epsilon=5")
+    summary = json.loads(simnet("run", str(scenario), *private, "--json", cwd=tmp_path).stdout)
+    folder = next((tmp_path / "runs").glob(f"*/{summary['digest'][:12]}"))
+    (folder / "summary.json").unlink()  # the log alone must do
+    told = simnet("log", "verify", str(folder / "events.jsonl.zst"), cwd=tmp_path)
+    assert told.returncode == 0
+    assert f"ε by {summary['privacy']['basis']}" in told.stdout
