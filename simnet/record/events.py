@@ -414,7 +414,7 @@ class RunFinished(Event, frozen=True, forbid_unknown_fields=True):
     rounds: list[int]
     """last round that each agent finished"""
     digest: str
-    """sha256 of the canonical events: the same on every machine"""
+    """sha256 of the canonical events: the same on nearly every machine"""
     sha256: str
     """sha256 of the bytes of all lines before this one"""
 

@@ -161,7 +161,7 @@ def _again(run: RunFacts) -> str:
     """Who can repeat the run."""
     if run.start.noise_key is not None or run.start.published:
         return "Its noise is not in this record. The log verifies and replays, but nobody else can repeat the run."
-    same = "The same scenario, seed and version give the same digest on any machine."
+    same = "The same scenario, seed and version give the same digest, on nearly every machine."
     return f"Save the scenario below as <code>scenario.toml</code>. {same}"
 
 
