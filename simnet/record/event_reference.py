@@ -37,7 +37,7 @@ there for the study, not for an observer of the network.
 sha256, so that no byte of the file can change unnoticed. The last line holds two more:
 
 - `sha256` of all bytes of the lines before it, newlines included;
-- `digest`, the identity of the run, the same on nearly every machine: sha256 of the canonical lines, newlines included. A
+- `digest`, the identity of the run, nearly everywhere the same: sha256 of the canonical lines, newlines included. A
   canonical line is the line itself, but for two kinds. In `release.made` the value is empty and the line is followed by
   the vector rounded to eight digits of its largest entry: `length:exponent:` and the entries as little-endian int32
   multiples of 10^exponent. In `run.finished` both seals are empty.
