@@ -109,6 +109,8 @@ def _identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
     """What distinguishes a run from all others: the code, every setting, every file that it names, and every row."""
     yield VERSION.encode()
     yield json.dumps(scenario.resolved(), sort_keys=True).encode()
+    for foreign in scenario.foreign():
+        yield foreign.sha256.encode()
     for name in scenario.files():
         try:
             yield scenario.find(name).read_bytes()

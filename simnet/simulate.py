@@ -239,6 +239,7 @@ def first_event(
         noise_key=built.noise_key,
         in_step=built.scenario.network.pacing.aligned,
         linear_gaussian=linear and fitness.TIMES_TELL not in caveats,
+        foreign={part.reference: part.sha256 for part in built.scenario.foreign()},
     )
 
 

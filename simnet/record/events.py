@@ -79,6 +79,8 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """true: all messages are linear in models that got Gaussian noise once, so that ε can be told for each observer"""
     published: bool = False
     """true: what no mechanism protects was taken out of the record"""
+    foreign: dict[str, str] = {}
+    """the parts of the user's own, by the reference that names each: SHA-256 of the source of its module"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
