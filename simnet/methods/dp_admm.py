@@ -85,8 +85,6 @@ class DpAdmm(Method):
     def misfit(self, around: Surroundings) -> str | None:
         if around.topology != "star":
             return f"topology.kind: {self.name} computes at the hub of a star, not on a {around.topology} graph"
-        if around.states_get_lost:
-            return f"fault: {self.name} cannot begin again without its state; keep it"
         return None
 
     def misfit_of_live(self) -> str | None:

@@ -78,8 +78,6 @@ class Gossip(Method):
         return (features, 1) if self.averaging == "push-sum" else (features,)
 
     def misfit(self, around: Surroundings) -> str | None:
-        if around.states_get_lost:
-            return "fault: an agent of this method cannot begin again without its state; keep it (state = 'kept')"
         if around.entrywise_codec:
             return "network.codec: top-k sends some entries only, and averaging needs whole models"
         return None
@@ -116,10 +114,6 @@ class Gossip(Method):
         if self.sigma is not None:
             return NoiseSchedule("gaussian", tuple(at(self.sigma)))
         return NoiseSchedule("gaussian", tuple(calibrated(at, privacy.epsilon, privacy.delta, part="nothing")))
-
-    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
-        found = super().calibrate(privacy, sizes, rounds)
-        return Calibration(found.plans, self.regulariser, found.limit)
 
     def peers(
         self,

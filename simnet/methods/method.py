@@ -7,7 +7,7 @@ the rest has a default.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -129,6 +129,10 @@ class Method(Part):
     """Whether some rounds release what is computed from earlier releases alone."""
     flips_labels: ClassVar[bool] = False
     """Whether rows are reported with flipped labels."""
+    begins_again: ClassVar[bool] = False
+    """Whether its peers can lose their state in a crash: each then has `forget`, `recall` and `retell` (`Mortal`)."""
+    silences: ClassVar[Mapping[str, bool]] = {}
+    """Its own reasons to skip a round, and whether each depends on the data: then no charge pays for what it tells."""
     linear_gaussian: ClassVar[bool] = False
     """Whether all messages are linear in models that got Gaussian noise once: then ε can be told for each observer."""
 
@@ -150,6 +154,12 @@ class Method(Part):
 
     def misfit_of_privacy(self, privacy: Privacy) -> str | None:
         """Why it cannot be calibrated as asked, as `field: why not`; None if it can."""
+        telling = [reason for reason, of_data in self.silences.items() if of_data]
+        if telling and privacy.calibration != "none":
+            return (
+                f"privacy.calibration: whether an agent is silent ({telling[0]}) depends on its data, and no charge "
+                "pays for that; choose 'none'"
+            )
         if privacy.calibration == "none":
             for field in self.noise_amounts:
                 if getattr(self, field) is not None:
@@ -169,7 +179,7 @@ class Method(Part):
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
         """The noise of all agents."""
         found = {size: self.plan(privacy, size, rounds) for size in dict.fromkeys(sizes)}
-        return Calibration([found[size] for size in sizes], limit=self.limit(privacy))
+        return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), self.limit(privacy))
 
     def limit(self, privacy: Privacy) -> float:
         """The ε beyond which ledgers refuse."""

@@ -67,11 +67,14 @@ class Proposal(msgspec.Struct, frozen=True):
     """
 
     release: Parts | None
-    gradients: int
-    residual: float
+    gradients: int = 0
+    residual: float = 0.0
     charges: tuple[Charge, ...] = ()
     test: Test | None = None
-    skipped: Literal["test", "exhausted", "listening", "domain"] | None = None
+    skipped: str | None = None
+    """One of "test", "exhausted", "listening", "domain", or of the method's own `silences`."""
+    notes: dict[str, float] | None = None
+    """Figures of the method's own, for private logs."""
 
 
 OUTSIDE = Proposal(None, 0, 0.0, skipped="domain")
@@ -236,6 +239,8 @@ class Peer(ABC):
     """Who speaks when: agents all at once; of a star whose hub waits for its leaves, the leaves before the hub."""
     recycles: ClassVar[bool] = False
     """Whether some rounds release what is computed from earlier releases alone."""
+    silences: Mapping[str, bool] = {}
+    """The method's own reasons to skip a round (`Method.silences`)."""
 
     def __init__(self, features: int) -> None:
         self.theta: Vector = np.zeros(features)

@@ -250,6 +250,9 @@ class Scenario(Section):
         )
         if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
             raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
+        if around.states_get_lost and not self.algorithm.begins_again:
+            who = self.algorithm.name
+            raise ValueError(f"fault: an agent of {who} cannot begin again without its state; keep it (state = 'kept')")
         if reason := self.algorithm.misfit(around) or self.algorithm.misfit_of_privacy(self.privacy):
             raise ValueError(reason)
         if self.network.peers is not None and self.algorithm.central:
