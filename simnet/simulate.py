@@ -210,7 +210,7 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
     )
     if method.silences:
         for peer in peers:
-            peer.silences = method.silences
+            peer.silences = tuple(method.silences)
     return peers
 
 
@@ -243,7 +243,7 @@ def first_event(
         noise_key=built.noise_key,
         in_step=built.scenario.network.pacing.aligned,
         linear_gaussian=linear and fitness.TIMES_TELL not in caveats,
-        silences=dict(algorithm.silences),
+        silences=algorithm.silences,
         foreign={part.reference: part.sha256 for part in built.scenario.foreign()},
     )
 

@@ -124,7 +124,7 @@ def release(
         assert proposal.skipped is not None
         port.emit(events.BroadcastSkipped(me, t, proposal.skipped))
         return None
-    model = proposal.release[0]
+    model, company = proposal.release[0], proposal.release[1:]
     letters = peer.letters(model, port.audience(t))
     if letters is not None:
         payloads = {neighbour: port.seal(neighbour, parts) for neighbour, parts in letters.items()}
@@ -132,7 +132,7 @@ def release(
         port.emit(events.BroadcastSent(me, t, max(map(len, payloads.values()), default=0)))
         port.post(t, payloads)
         return proposal.release
-    payload, sent = port.encode(model, lambda decoded: peer.accompany(t, decoded, neighbourhood.known))
+    payload, sent = port.encode(model, lambda decoded: company + peer.accompany(t, decoded, neighbourhood.known))
     port.emit(events.ReleaseMade(me, t, pack(sent[0])))
     port.emit(events.BroadcastSent(me, t, len(payload)))
     port.broadcast(t, payload)

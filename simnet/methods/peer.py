@@ -239,8 +239,8 @@ class Peer(ABC):
     """Who speaks when: agents all at once; of a star whose hub waits for its leaves, the leaves before the hub."""
     recycles: ClassVar[bool] = False
     """Whether some rounds release what is computed from earlier releases alone."""
-    silences: Mapping[str, bool] = {}
-    """The method's own reasons to skip a round (`Method.silences`)."""
+    silences: tuple[str, ...] = ()
+    """The method's own reasons to skip a round."""
 
     def __init__(self, features: int) -> None:
         self.theta: Vector = np.zeros(features)

@@ -260,6 +260,11 @@ class Scenario(Section):
         return self
 
     @property
+    def loading(self) -> Loading:
+        """Where its parts come from, and those that have been loaded."""
+        return self._loading
+
+    @property
     def pacing(self) -> Pacing:
         """When rounds end, and when messages leave."""
         return self.network.pacing.hiding(work_tells=self.compute.tells)
