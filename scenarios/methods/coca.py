@@ -16,8 +16,8 @@ class Coca(AdmmMethod):
     private_silences = ("censored",)  # whether an agent is silent depends on its data
 
     tolerance: Positive = Field(1e-6, description="gradient norm at which a local solve may stop")
-    censoring: Positive = Field(0.1, description="τ, how far a model must move in the first round to be sent")
-    decay: PositiveShare = Field(0.9, description="ρ, the factor by which that falls per round")
+    censoring: Positive = Field(2.0, description="τ, how far a model must move in the first round to be sent")
+    decay: PositiveShare = Field(0.93, description="ρ, the factor by which that falls per round")
 
     def peer(self, plan, objective, place, streams):
         peer = CocaPeer(objective, eta=self.eta, degree=place.size.degree, tolerance=self.tolerance)

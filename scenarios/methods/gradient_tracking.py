@@ -14,7 +14,7 @@ from simnet.extend import Field, Method, NonNegative, Peer, Positive, Proposal
 class GradientTracking(Method):
     """Gradient tracking (DIGing), without privacy."""
 
-    step: Positive = Field(4.0, description="α, the step size")
+    step: Positive = Field(2.0, description="α, the step size")
     regulariser: NonNegative = Field(1e-4, description="weight of ½|θ|² in one agent's objective")
 
     def message_lengths(self, features):

@@ -50,7 +50,6 @@ def changes(sets: list[str] | None, seed: int | None) -> dict[str, Any]:
 
 def load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
     """The scenario of a file, with these changes."""
-    from simnet.parts.foreign import Foreign
     from simnet.scenario import Scenario
 
     changed = changes(sets, seed)
