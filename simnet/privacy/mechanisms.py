@@ -18,7 +18,17 @@ from simnet.privacy import claims
 from simnet.privacy.claims import Claim, Parameters
 from simnet.privacy.curves import Curve
 from simnet.privacy.problem import LocalProblem
-from simnet.privacy.steps import GaussianStep, NakedStep, ObjectiveStep, PureStep, Step
+from simnet.privacy.steps import (
+    GaussianStep,
+    KnownStep,
+    LaplaceStep,
+    NakedStep,
+    ObjectiveStep,
+    PureStep,
+    SampledGaussianStep,
+    Step,
+    ZcdpStep,
+)
 from simnet.privacy.trade_offs import TradeOff
 
 Bound = Literal["least", "moments", "transport"]
@@ -37,6 +47,18 @@ class Mechanism:
     steps: Callable[[Parameters], tuple[Step, ...]]
     claim: Callable[[Parameters], Claim | None]
     optional: frozenset[str] = _LEAST
+    declared: bool = False
+    """Whether `steps` are what the author of a method says, with a proof that is not here: they give no proven ε."""
+    probabilities: frozenset[str] = frozenset()
+    """Parameters that are at most 1."""
+    series: str = ""
+    """Parameters of any number whose names begin so and end in a number above 1."""
+
+    def takes(self, key: str) -> bool:
+        """Whether a parameter has that name."""
+        if key in self.required | self.optional:
+            return True
+        return bool(self.series) and key.startswith(self.series) and order_of(key) > 1.0
 
     def curve(self, orders: Curve, parameters: Parameters) -> Curve:
         """What one use costs at each order."""
@@ -47,7 +69,22 @@ class Mechanism:
         steps = self.steps(parameters)
         if steps and not parameters.get("least"):
             return None
-        return sum((step.trade_off() for step in steps), start=TradeOff())
+        found = TradeOff()
+        for step in steps:
+            one = step.trade_off()
+            if one is None:
+                return None
+            found += one
+        return found
+
+
+def order_of(key: str) -> float:
+    """The number that ends the name of a parameter, as in order-2.5; 0 if none does."""
+    try:
+        found = float(key.rpartition("-")[2])
+    except ValueError:
+        return 0.0
+    return found if math.isfinite(found) else 0.0
 
 
 HUB = 0
@@ -61,11 +98,13 @@ def mechanism(name: str, parameters: Parameters) -> Mechanism:
         raise BudgetError(f"{name!r} is not a mechanism; known are {', '.join(sorted(MECHANISMS))}")
     if missing := found.required - parameters.keys():
         raise BudgetError(f"{name} needs {', '.join(sorted(missing))}")
-    if unknown := parameters.keys() - found.required - found.optional:
+    if unknown := [key for key in parameters if not found.takes(key)]:
         raise BudgetError(f"{name} has no parameter {', '.join(sorted(unknown))}")
     for key, value in parameters.items():
         if not (math.isfinite(value) and value >= 0.0):
             raise BudgetError(f"{name}: {key} = {value}, but it must be finite and not negative")
+        if key in found.probabilities and value > 1.0:
+            raise BudgetError(f"{name}: {key} = {value}, but a probability is at most 1")
     return found
 
 
@@ -163,6 +202,54 @@ def _noisy_gradient(p: Parameters) -> tuple[Step, ...]:
     return (GaussianStep(2.0 * p["gradient_bound"] / p["rows"], p["sigma"]),)
 
 
+def _gaussian(p: Parameters) -> tuple[Step, ...]:
+    """Noise N(0, σ² I) on a vector that moves by at most `sensitivity` (Euclidean) when a row is replaced."""
+    return (GaussianStep(p["sensitivity"], p["sigma"]),)
+
+
+def _laplace(p: Parameters) -> tuple[Step, ...]:
+    """Laplace noise on a vector whose numbers move by at most `sensitivity` in all (L1) when a row is replaced."""
+    if p["sensitivity"] == 0.0:
+        return ()
+    return (LaplaceStep(p["sensitivity"], p["scale"]),) if p["scale"] else _naked(p)
+
+
+def _pure(p: Parameters) -> tuple[Step, ...]:
+    return (PureStep(p["epsilon"]),)
+
+
+def _zcdp(p: Parameters) -> tuple[Step, ...]:
+    return (ZcdpStep(p["rho"]),)
+
+
+def _renyi(p: Parameters) -> tuple[Step, ...]:
+    known = {order_of(key): value for key, value in p.items() if key.startswith(_ORDER)}
+    return (KnownStep(known),) if known else _naked(p)
+
+
+def _subsampled_gaussian(p: Parameters) -> tuple[Step, ...]:
+    """Noise N(0, σ² I) on a sum of row vectors over a Poisson sample of `rate` q that nobody sees.
+
+    `sensitivity` is c, the norm that the vector of one row has at most in this sum: replacing a row that is in the
+    sample moves the sum by up to 2c. The sum may be divided by a public number, as c and σ are; not by the size of the
+    sample. docs/proofs.md, theorem 12.
+    """
+    if p["rate"] == 0.0 or p["sensitivity"] == 0.0:
+        return ()
+    if p["sigma"] == 0.0:
+        return _naked(p)
+    if p["rate"] == 1.0:
+        return (GaussianStep(2.0 * p["sensitivity"], p["sigma"]),)
+    return (SampledGaussianStep(p["rate"], p["sensitivity"] / p["sigma"]),)
+
+
+def _threshold_test(p: Parameters) -> tuple[Step, ...]:
+    """The sparse vector technique with its threshold drawn once, for queries of any kind that move by `sensitivity`."""
+    if p["threshold_scale"] == 0.0 or p["query_scale"] == 0.0:
+        return _naked(p)
+    return (PureStep(p["sensitivity"] / p["threshold_scale"] + 2.0 * p["cap"] * p["sensitivity"] / p["query_scale"]),)
+
+
 def _naked(_: Parameters) -> tuple[Step, ...]:
     return (NakedStep(),)
 
@@ -176,6 +263,7 @@ _MINIMISER = _PROBLEM | {"sigma", "tolerance", "output_sigma"}
 _GAMMA = _PROBLEM | {"rate", "noise_weight", "tolerance", "output_sigma"}
 _TEST = _PROBLEM | {"clip", "tolerance", "threshold_scale", "query_scale", "cap", "tests"}
 _TEST_KIND = frozenset({"shared_noise", "regularised", "redraw", "printed"})
+_ORDER = "order-"
 
 MECHANISMS: dict[str, Mechanism] = {
     # A release of PP-ADMM and IPP-ADMM. Also the Gaussian variants of DVP, M-ADMM and R-ADMM.
@@ -247,6 +335,39 @@ MECHANISMS: dict[str, Mechanism] = {
     # The leaves of a trusted hub (DP-ADMM).
     "trusted-upload": Mechanism(
         "trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing
+    ),
+    # For anybody's method. No paper prices them: a claim belongs to the method that makes it.
+    "gaussian": Mechanism("Gaussian noise", frozenset({"sensitivity", "sigma"}), _gaussian, claims.unpriced),
+    "laplace": Mechanism("Laplace noise", frozenset({"sensitivity", "scale"}), _laplace, claims.unpriced),
+    "pure": Mechanism("a mechanism of pure ε", frozenset({"epsilon"}), _pure, claims.unpriced),
+    "zcdp": Mechanism("a zero-concentrated mechanism", frozenset({"rho"}), _zcdp, claims.unpriced),
+    "subsampled-gaussian": Mechanism(
+        "Gaussian noise on a sum over a Poisson sample",
+        frozenset({"rate", "sensitivity", "sigma"}),
+        _subsampled_gaussian,
+        claims.unpriced,
+        probabilities=frozenset({"rate"}),
+    ),
+    "threshold-test": Mechanism(
+        "sparse vector technique",
+        frozenset({"sensitivity", "threshold_scale", "query_scale", "cap"}),
+        _threshold_test,
+        claims.unpriced,
+    ),
+    "objective-perturbation": Mechanism(
+        "Gaussian objective perturbation with curvature and noise on the approximate minimiser",
+        _MINIMISER,
+        _perturbed_minimiser,
+        claims.unpriced,
+        _LEAST | {"transport"},
+    ),
+    # What the author of a method declares, as numbers, so that a log can be priced without the author's code.
+    "declared-pure": Mechanism(
+        "declared, not proven: pure ε", frozenset({"epsilon"}), _pure, claims.unpriced, declared=True
+    ),
+    "declared-zcdp": Mechanism("declared, not proven: ρ", frozenset({"rho"}), _zcdp, claims.unpriced, declared=True),
+    "declared-renyi": Mechanism(
+        "declared, not proven: a Rényi curve", frozenset(), _renyi, claims.unpriced, declared=True, series=_ORDER
     ),
     # A model as it is (ADMM).
     "bare-model": Mechanism("no noise, no privacy", frozenset(), _naked, claims.bare_model),
