@@ -72,7 +72,7 @@ def zcdp(orders: Curve, rho: float) -> Curve:
 
 
 def between(orders: Curve, known: Mapping[float, float]) -> Curve:
-    """A curve of which some orders are known: (a − 1)D_a is convex in a and 0 at 1; infinite beyond the last of them."""
+    """A curve that is known at some orders: (a − 1)D_a is convex in a and 0 at 1; infinite beyond the last of them."""
     at = np.array(sorted(known))
     heights = (at - 1.0) * np.array([known[a] for a in sorted(known)])
     found = np.interp(orders, np.r_[1.0, at], np.r_[0.0, heights], right=np.inf)

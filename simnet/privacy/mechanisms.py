@@ -14,21 +14,11 @@ from typing import Literal
 import numpy as np
 
 from simnet.errors import BudgetError
-from simnet.privacy import claims
+from simnet.privacy import claims, generic
 from simnet.privacy.claims import Claim, Parameters
 from simnet.privacy.curves import Curve
 from simnet.privacy.problem import LocalProblem
-from simnet.privacy.steps import (
-    GaussianStep,
-    KnownStep,
-    LaplaceStep,
-    NakedStep,
-    ObjectiveStep,
-    PureStep,
-    SampledGaussianStep,
-    Step,
-    ZcdpStep,
-)
+from simnet.privacy.steps import GaussianStep, NakedStep, ObjectiveStep, PureStep, Step
 from simnet.privacy.trade_offs import TradeOff
 
 Bound = Literal["least", "moments", "transport"]
@@ -58,7 +48,7 @@ class Mechanism:
         """Whether a parameter has that name."""
         if key in self.required | self.optional:
             return True
-        return bool(self.series) and key.startswith(self.series) and order_of(key) > 1.0
+        return bool(self.series) and key.startswith(self.series) and generic.order_of(key) > 1.0
 
     def curve(self, orders: Curve, parameters: Parameters) -> Curve:
         """What one use costs at each order."""
@@ -76,15 +66,6 @@ class Mechanism:
                 return None
             found += one
         return found
-
-
-def order_of(key: str) -> float:
-    """The number that ends the name of a parameter, as in order-2.5; 0 if none does."""
-    try:
-        found = float(key.rpartition("-")[2])
-    except ValueError:
-        return 0.0
-    return found if math.isfinite(found) else 0.0
 
 
 HUB = 0
@@ -202,54 +183,6 @@ def _noisy_gradient(p: Parameters) -> tuple[Step, ...]:
     return (GaussianStep(2.0 * p["gradient_bound"] / p["rows"], p["sigma"]),)
 
 
-def _gaussian(p: Parameters) -> tuple[Step, ...]:
-    """Noise N(0, σ² I) on a vector that moves by at most `sensitivity` (Euclidean) when a row is replaced."""
-    return (GaussianStep(p["sensitivity"], p["sigma"]),)
-
-
-def _laplace(p: Parameters) -> tuple[Step, ...]:
-    """Laplace noise on a vector whose numbers move by at most `sensitivity` in all (L1) when a row is replaced."""
-    if p["sensitivity"] == 0.0:
-        return ()
-    return (LaplaceStep(p["sensitivity"], p["scale"]),) if p["scale"] else _naked(p)
-
-
-def _pure(p: Parameters) -> tuple[Step, ...]:
-    return (PureStep(p["epsilon"]),)
-
-
-def _zcdp(p: Parameters) -> tuple[Step, ...]:
-    return (ZcdpStep(p["rho"]),)
-
-
-def _renyi(p: Parameters) -> tuple[Step, ...]:
-    known = {order_of(key): value for key, value in p.items() if key.startswith(_ORDER)}
-    return (KnownStep(known),) if known else _naked(p)
-
-
-def _subsampled_gaussian(p: Parameters) -> tuple[Step, ...]:
-    """Noise N(0, σ² I) on a sum of row vectors over a Poisson sample of `rate` q that nobody sees.
-
-    `sensitivity` is c, the norm that the vector of one row has at most in this sum: replacing a row that is in the
-    sample moves the sum by up to 2c. The sum may be divided by a public number, as c and σ are; not by the size of the
-    sample. docs/proofs.md, theorem 12.
-    """
-    if p["rate"] == 0.0 or p["sensitivity"] == 0.0:
-        return ()
-    if p["sigma"] == 0.0:
-        return _naked(p)
-    if p["rate"] == 1.0:
-        return (GaussianStep(2.0 * p["sensitivity"], p["sigma"]),)
-    return (SampledGaussianStep(p["rate"], p["sensitivity"] / p["sigma"]),)
-
-
-def _threshold_test(p: Parameters) -> tuple[Step, ...]:
-    """The sparse vector technique with its threshold drawn once, for queries of any kind that move by `sensitivity`."""
-    if p["threshold_scale"] == 0.0 or p["query_scale"] == 0.0:
-        return _naked(p)
-    return (PureStep(p["sensitivity"] / p["threshold_scale"] + 2.0 * p["cap"] * p["sensitivity"] / p["query_scale"]),)
-
-
 def _naked(_: Parameters) -> tuple[Step, ...]:
     return (NakedStep(),)
 
@@ -263,7 +196,6 @@ _MINIMISER = _PROBLEM | {"sigma", "tolerance", "output_sigma"}
 _GAMMA = _PROBLEM | {"rate", "noise_weight", "tolerance", "output_sigma"}
 _TEST = _PROBLEM | {"clip", "tolerance", "threshold_scale", "query_scale", "cap", "tests"}
 _TEST_KIND = frozenset({"shared_noise", "regularised", "redraw", "printed"})
-_ORDER = "order-"
 
 MECHANISMS: dict[str, Mechanism] = {
     # A release of PP-ADMM and IPP-ADMM. Also the Gaussian variants of DVP, M-ADMM and R-ADMM.
@@ -337,21 +269,21 @@ MECHANISMS: dict[str, Mechanism] = {
         "trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing
     ),
     # For anybody's method. No paper prices them: a claim belongs to the method that makes it.
-    "gaussian": Mechanism("Gaussian noise", frozenset({"sensitivity", "sigma"}), _gaussian, claims.unpriced),
-    "laplace": Mechanism("Laplace noise", frozenset({"sensitivity", "scale"}), _laplace, claims.unpriced),
-    "pure": Mechanism("a mechanism of pure ε", frozenset({"epsilon"}), _pure, claims.unpriced),
-    "zcdp": Mechanism("a zero-concentrated mechanism", frozenset({"rho"}), _zcdp, claims.unpriced),
+    "gaussian": Mechanism("Gaussian noise", frozenset({"sensitivity", "sigma"}), generic.gaussian, claims.unpriced),
+    "laplace": Mechanism("Laplace noise", frozenset({"sensitivity", "scale"}), generic.laplace, claims.unpriced),
+    "pure": Mechanism("a mechanism of pure ε", frozenset({"epsilon"}), generic.pure, claims.unpriced),
+    "zcdp": Mechanism("a zero-concentrated mechanism", frozenset({"rho"}), generic.zcdp, claims.unpriced),
     "subsampled-gaussian": Mechanism(
         "Gaussian noise on a sum over a Poisson sample",
         frozenset({"rate", "sensitivity", "sigma"}),
-        _subsampled_gaussian,
+        generic.subsampled_gaussian,
         claims.unpriced,
         probabilities=frozenset({"rate"}),
     ),
     "threshold-test": Mechanism(
         "sparse vector technique",
         frozenset({"sensitivity", "threshold_scale", "query_scale", "cap"}),
-        _threshold_test,
+        generic.threshold_test,
         claims.unpriced,
     ),
     "objective-perturbation": Mechanism(
@@ -359,15 +291,22 @@ MECHANISMS: dict[str, Mechanism] = {
         _MINIMISER,
         _perturbed_minimiser,
         claims.unpriced,
-        _LEAST | {"transport"},
+        _LEAST | {"regulariser", "transport"},
     ),
     # What the author of a method declares, as numbers, so that a log can be priced without the author's code.
     "declared-pure": Mechanism(
-        "declared, not proven: pure ε", frozenset({"epsilon"}), _pure, claims.unpriced, declared=True
+        "declared, not proven: pure ε", frozenset({"epsilon"}), generic.pure, claims.unpriced, declared=True
     ),
-    "declared-zcdp": Mechanism("declared, not proven: ρ", frozenset({"rho"}), _zcdp, claims.unpriced, declared=True),
+    "declared-zcdp": Mechanism(
+        "declared, not proven: ρ", frozenset({"rho"}), generic.zcdp, claims.unpriced, declared=True
+    ),
     "declared-renyi": Mechanism(
-        "declared, not proven: a Rényi curve", frozenset(), _renyi, claims.unpriced, declared=True, series=_ORDER
+        "declared, not proven: a Rényi curve",
+        frozenset(),
+        generic.renyi,
+        claims.unpriced,
+        declared=True,
+        series=generic.ORDER,
     ),
     # A model as it is (ADMM).
     "bare-model": Mechanism("no noise, no privacy", frozenset(), _naked, claims.bare_model),
