@@ -12,7 +12,7 @@ from pydantic import Field
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.admm import Decentralised as AdmmMethod
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
-from simnet.methods.peer import Candidate, Known, Peer, Proposal
+from simnet.methods.peer import Known, Peer, PrivatePeer, Proposal
 from simnet.parts.fields import (
     Count,
     Name,
@@ -28,6 +28,21 @@ from simnet.parts.fields import (
 )
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, RECYCLED, Charge
+from simnet.privacy.problem import LocalProblem
+from simnet.privacy.ready_plans import (
+    ReadyPlan,
+    SampledPlan,
+    ShareOfBudget,
+    ThresholdTest,
+    gaussian_plan,
+    laplace_plan,
+    mean_sensitivity,
+    objective_plan,
+    sampled_plan,
+    threshold_test,
+    zcdp_plan,
+)
+from simnet.privacy.recovered import Candidate
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
@@ -45,6 +60,7 @@ __all__ = [
     "Field",
     "Finding",
     "Known",
+    "LocalProblem",
     "Method",
     "Name",
     "NoisePlan",
@@ -55,14 +71,26 @@ __all__ = [
     "PositiveSeconds",
     "PositiveShare",
     "Privacy",
+    "PrivatePeer",
     "Probability",
     "Proposal",
+    "ReadyPlan",
+    "SampledPlan",
     "Seconds",
     "Setting",
     "Share",
+    "ShareOfBudget",
     "Streams",
     "Surroundings",
     "Switch",
+    "ThresholdTest",
     "Vector",
     "Whole",
+    "gaussian_plan",
+    "laplace_plan",
+    "mean_sensitivity",
+    "objective_plan",
+    "sampled_plan",
+    "threshold_test",
+    "zcdp_plan",
 ]

@@ -24,11 +24,12 @@ from simnet.learning.objective import LOSSES, LocalObjective, Subproblem
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
 from simnet.methods.method import AgentPlace, AgentSize, Method, Surroundings
-from simnet.methods.peer import Candidate, Known, Peer, Proposal, Solving, Work, alone, without_noise
+from simnet.methods.peer import Known, Peer, Proposal, Solving, Work, alone
 from simnet.parts.fields import Count, NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy, span
 from simnet.privacy.ledger import BARE, RECYCLED, Charge
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.recovered import Candidate, without_noise
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 

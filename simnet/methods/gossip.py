@@ -31,7 +31,7 @@ from simnet.learning.dataset import Matrix
 from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Setting, Surroundings
-from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, added
+from simnet.methods.peer import Known, Peer, Proposal, Work
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, RECYCLED, Charge
@@ -40,6 +40,7 @@ from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.objective_perturbation import default_tolerance
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.recovered import Candidate, added
 from simnet.privacy.rounding import domain
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
