@@ -79,6 +79,10 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """true: all messages are linear in models that got Gaussian noise once, so that ε can be told for each observer"""
     published: bool = False
     """true: what no mechanism protects was taken out of the record"""
+    files: dict[str, str] = {}
+    """SHA-256 of every file that the scenario names and the run read, by its name in the scenario"""
+    data: dict[str, str] = {}
+    """SHA-256 of the files that the rows came from; left out of what is published"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
