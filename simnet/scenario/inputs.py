@@ -12,6 +12,7 @@ from pathlib import Path
 
 from simnet.errors import ScenarioError
 from simnet.scenario import Scenario
+from simnet.scenario.toml import escaped
 
 Hashes = dict[str, str]
 """Name in the scenario → SHA-256 of the file, in hexadecimal."""
@@ -46,24 +47,25 @@ def check_inputs(scenario: Scenario, files: Mapping[str, str], data: Mapping[str
     nothing of its rows.
     """
     for told, here in ((files, named_files(scenario)), (data, row_files(scenario) if data else {})):
-        for name, hash_ in told.items():
+        for name, recorded in told.items():
+            shown = escaped(name)
             if name not in here:
-                raise ScenarioError(f"{name}: the log says that the run read it, and its scenario does not name it")
+                raise ScenarioError(f"{shown}: the log says that the run read it, and its scenario does not name it")
             found = _hash(name, here[name], {})
-            if found != hash_:
+            if found != recorded:
                 raise ScenarioError(
-                    f"{name}: is not the file that the run read: its SHA-256 begins with {found[:12]}, the log says "
-                    f"{hash_[:12]}"
+                    f"{shown}: not the file that the run read: its SHA-256 begins with {found[:12]}, that in the log "
+                    f"with {escaped(recorded[:12])}"
                 )
 
 
 def _hash(name: str, path: Path, known: dict[Path, str]) -> str:
     if path not in known:
         if not path.is_file():
-            raise ScenarioError(f"{name}: there is no such file")
+            raise ScenarioError(f"{escaped(name)}: there is no such file")
         try:
             with path.open("rb") as file:
                 known[path] = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise ScenarioError(f"{name}: cannot be read ({error.strerror})") from None
+            raise ScenarioError(f"{escaped(name)}: cannot be read ({error.strerror})") from None
     return known[path]

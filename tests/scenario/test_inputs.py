@@ -77,7 +77,7 @@ def test_a_log_names_the_hash_of_a_file_and_a_rerun_notices_that_it_has_changed(
     assert start.data == {}
     check_inputs(scenario, start.files, start.data)
     (tmp_path / "f").write_text(text + "\n")
-    with pytest.raises(ScenarioError, match="f: is not the file that the run read"):
+    with pytest.raises(ScenarioError, match="f: not the file that the run read"):
         check_inputs(scenario, start.files, start.data)
 
 
