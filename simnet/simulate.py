@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simnet.agent.neighbourhood import Neighbourhood
@@ -205,16 +206,23 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
     streams = built.streams if streams is None else streams
     method, rounds = built.scenario.algorithm, built.scenario.rounds
     neighbours = [sorted(built.graph[agent]) for agent in built.graph]
-    return method.peers(
+    found = method.peers(
         built.calibration, built.training, built.sizes, rounds, streams, built.learning.public, neighbours
     )
+    begins = all(np.array_equal(peer.theta, own.start) for peer, own in zip(found, built.training, strict=True))
+    if built.training[0].start.any() and not begins:
+        raise ScenarioError(
+            f"task: {built.scenario.learned.word} begins at a point of its own, not at zero, and {method.name} does "
+            "not; its peer begins with `super().__init__(objective.start)`"
+        )
+    return found
 
 
 def scoreboard(built: World) -> Scoreboard:
     """What turns the agents' states into figures, round by round."""
     test = built.learning.test
-    evaluator = Evaluator(built.objectives, test.X, test.y)
-    return Scoreboard(evaluator, built.agents, built.learning.features, built.scenario.rounds)
+    evaluator = Evaluator(built.objectives, test, built.scenario.learned, built.scenario.metric)
+    return Scoreboard(evaluator, built.agents, built.objectives[0].start, built.scenario.rounds)
 
 
 def first_event(
@@ -231,7 +239,7 @@ def first_event(
         scenario=built.scenario.resolved(),
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
         rows=[objective.rows for objective in built.objectives],
-        features=built.learning.features,
+        features=built.length,
         attached=list(attached),
         names=agent_names(built.graph),
         fit=_fitness(built, own=own),

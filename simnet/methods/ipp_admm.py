@@ -23,7 +23,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from simnet.learning.objective import LocalObjective, Measurement
+from simnet.learning.objective import Measurement
+from simnet.learning.row_objective import Objective
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace
 from simnet.methods.peer import Candidate, Known, Peer, Proposal, Solving, Test, Work, alone
@@ -193,7 +194,7 @@ class IppAdmm(PpAdmm):
             regularised=False,
         )
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, PerturbationPlan)
         return IppAdmmPeer(
             objective,
@@ -238,7 +239,7 @@ class IppAdmmPeer(PpAdmmPeer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         *,
         degree: int,
         eta: float,

@@ -237,8 +237,9 @@ class Peer(ABC):
     recycles: ClassVar[bool] = False
     """Whether some rounds release what is computed from earlier releases alone."""
 
-    def __init__(self, features: int) -> None:
-        self.theta: Vector = np.zeros(features)
+    def __init__(self, start: int | Vector) -> None:
+        """Begin at `objective.start`; a number stands for a zero model of that length."""
+        self.theta: Vector = np.zeros(start) if isinstance(start, int) else start.copy()
         """The model that counts: the last one released."""
         self.limits: tuple[float, ...] = (LARGEST, LARGEST, LARGEST)
         """How long each vector of a neighbour's message may be, known before anything runs."""
@@ -250,7 +251,7 @@ class Peer(ABC):
 
     def initial(self) -> Parts:
         """What the neighbours take for this agent's value before its first release."""
-        return (np.zeros_like(self.theta),)
+        return (self.theta.copy(),)
 
     def accepts(self, round: int, parts: Parts) -> bool:
         """Whether a neighbour's message about its `round` may be used; others are refused, as if they were lost."""
