@@ -20,6 +20,7 @@ from simnet.build import World, build, build_engine, build_port, cautions
 from simnet.diagnostics import tell
 from simnet.errors import ScenarioError, ScenarioWarning
 from simnet.learning.evaluation import Evaluator, Scoreboard
+from simnet.learning.task import Task
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
 from simnet.network.topology import agent_names
@@ -240,6 +241,7 @@ def first_event(
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
         rows=[objective.rows for objective in built.objectives],
         features=built.length,
+        error=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
         attached=list(attached),
         names=agent_names(built.graph),
         fit=_fitness(built, own=own),

@@ -28,7 +28,7 @@ from simnet.audit.lies import LIES, Lie, who
 from simnet.audit.section import Audit
 from simnet.build import World, build, hold, own_objectives, training
 from simnet.errors import ScenarioError
-from simnet.learning.dataset import Dataset, Matrix, bound_rows
+from simnet.learning.dataset import Matrix, bound_rows
 from simnet.learning.dealing import DealtData
 from simnet.learning.row_objective import Objective
 from simnet.methods.method import Calibration

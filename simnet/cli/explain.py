@@ -113,9 +113,7 @@ def _theory(built: World) -> dict[str, Facts]:
     """What the method's theorems ask for, and by how much the scenario meets it."""
     scenario = built.scenario
     adjacency = nx.to_numpy_array(built.graph, nodelist=range(built.agents))
-    setting = Setting(
-        scenario.privacy, scenario.rounds, built.sizes, built.calibration, adjacency, built.length
-    )
+    setting = Setting(scenario.privacy, scenario.rounds, built.sizes, built.calibration, adjacency, built.length)
     words = {True: "holds", False: "does not hold", None: "comes to"}
     facts: Facts = {
         found.name: f"{words[found.holds]} ({found.margin:.4g}): {found.sentence}"

@@ -172,7 +172,9 @@ def _labelled(data: Data, labels: LabelKind, train: Dataset, test: Dataset) -> t
     except DataError as error:
         raise ScenarioError(f"data.source = {data.source!r}: {error} by the task") from None
     if labels == "number" and data.partition in BY_LABEL:
-        raise ScenarioError(f"data.partition = {data.partition!r}: it deals by class, and the task's labels are numbers")
+        raise ScenarioError(
+            f"data.partition = {data.partition!r}: it deals by class, and the task's labels are numbers"
+        )
     classes = max(train.classes, test.classes)
     return replace(train, classes=classes), replace(test, classes=classes)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simnet.errors import ScenarioError
+from simnet.errors import ScenarioError, TaskError
 from simnet.learning.batch_solver import BatchSolver, stacked
 from simnet.learning.dataset import Dataset
 from simnet.learning.metric_parts import Metric
@@ -51,13 +51,12 @@ class Evaluator:
     It remembers the last models: an agent that skipped its round has the same one, and the same loss and error.
     """
 
-    def __init__(
-        self, parts: Sequence[Objective], test: Dataset, task: Task, metrics: Sequence[Metric] = ()
-    ) -> None:
+    def __init__(self, parts: Sequence[Objective], test: Dataset, task: Task, metrics: Sequence[Metric] = ()) -> None:
         self._parts = parts
         self._test = test
         self._task = task
         self._metrics = metrics
+        self._names: list[str] | None = None
         self._last: Models = np.full((len(parts), task.length(test.features, test.classes)), np.nan)
         self._losses, self._errors = np.zeros(len(parts)), np.zeros(len(parts))
         self._weights = np.array([part.weight for part in parts])
@@ -81,11 +80,14 @@ class Evaluator:
         )
 
     def _measures(self, thetas: Models) -> dict[str, float]:
-        found = dict(self._task.measures(thetas, self._test))
+        found = {name: float(value) for name, value in self._task.measures(thetas, self._test).items()}
         for metric in self._metrics:
             if metric.called in found:
                 raise ScenarioError(f"metric: two numbers are called {metric.called}, and a table has one such column")
             found[metric.called] = float(metric.value(thetas, self._test, self._task))
+        if self._names is not None and self._names != list(found):
+            raise TaskError(f"task {self._task.word}: its measures change their names from round to round")
+        self._names = list(found)
         return found
 
     def _figures(self, thetas: Models) -> tuple[Vector, Vector]:

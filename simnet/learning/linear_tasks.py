@@ -48,8 +48,8 @@ class LinearObjective(Objective):
 
     def __init__(self, data: Dataset, scores: int, regulariser: float, weight: float, bend: float) -> None:
         self._X: Matrix = fold_labels(data.X, np.ones(data.rows))
-        squares = self._X * self._X if isinstance(self._X, np.ndarray) else self._X.multiply(self._X)
-        lengths = np.asarray(squares.sum(axis=1), dtype=np.float64)
+        self._T = transposed(self._X)
+        lengths = squared_lengths(self._X)
         self._norms: Vector = np.sqrt(lengths)
         # The trace of the loss's Hessian is at most the bend of one row's loss times the trace of XᵀX/m.
         smoothness = weight * bend * float(lengths.sum()) / data.rows
@@ -67,7 +67,7 @@ class LinearObjective(Objective):
         slopes = self.slopes(self.scores(theta))
 
         def total(weights: Vector) -> Vector:
-            return product(self._X.T, weights[:, None] * slopes).T.ravel()
+            return product(self._T, weights[:, None] * slopes).T.ravel()
 
         return RowGradients(np.sqrt(np.vecdot(slopes, slopes)) * self._norms, total)
 
@@ -162,6 +162,17 @@ class MultinomialTask(Task):
 
 def _scores(model: Vector, test: Dataset) -> Vector:
     return product(test.X, model.reshape(test.classes, test.features).T)
+
+
+def transposed(X: Matrix) -> Matrix:
+    """Xᵀ, in a form whose products are fast."""
+    return X.T if isinstance(X, np.ndarray) else X.T.tocsr()
+
+
+def squared_lengths(X: Matrix) -> Vector:
+    """|x|² of each row."""
+    squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
+    return np.asarray(squares.sum(axis=1), dtype=np.float64)
 
 
 def product(X: Matrix, dense: Vector) -> Vector:

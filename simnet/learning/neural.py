@@ -15,7 +15,14 @@ import numpy as np
 from pydantic import Field
 
 from simnet.learning.dataset import Dataset, LabelKind, Matrix, fold_labels
-from simnet.learning.linear_tasks import class_error, cross_entropies, product, softmax_slopes
+from simnet.learning.linear_tasks import (
+    class_error,
+    cross_entropies,
+    product,
+    softmax_slopes,
+    squared_lengths,
+    transposed,
+)
 from simnet.learning.row_objective import Objective, RowGradients
 from simnet.learning.task import Models, Task
 from simnet.parts.fields import Count, Whole
@@ -82,8 +89,7 @@ class NetworkObjective(Objective):
         self._shape = (data.features, task.hidden, data.classes)
         self._seed = task.seed
         self._X: Matrix = fold_labels(data.X, np.ones(data.rows))
-        squares = self._X * self._X if isinstance(self._X, np.ndarray) else self._X.multiply(self._X)
-        self._lengths = np.asarray(squares.sum(axis=1), dtype=np.float64)
+        self._T, self._lengths = transposed(self._X), squared_lengths(self._X)
 
     @property
     def start(self) -> Vector:
@@ -101,7 +107,7 @@ class NetworkObjective(Objective):
 
         def total(weights: Vector) -> Vector:
             outer, inner = weights[:, None] * s, weights[:, None] * t
-            pieces = (product(self._X.T, inner).T, inner.sum(axis=0), outer.T @ units, outer.sum(axis=0))
+            pieces = (product(self._T, inner).T, inner.sum(axis=0), outer.T @ units, outer.sum(axis=0))
             return np.concatenate([piece.ravel() for piece in pieces])
 
         return RowGradients(np.sqrt(first + second), total)

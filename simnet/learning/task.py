@@ -32,7 +32,7 @@ NEEDED: Final = {
     "gradient": "a gradient for each row",
     "convex": "a convex loss",
     "smooth": "a loss of bounded curvature",
-    "solve": "local problems that can be solved: a convex loss of bounded curvature",
+    "solve": "a convex loss of bounded curvature, for its local problems to be solved",
     "margins": "a convex loss of the margin, which the proof of its ε is about",
     "unbiased": "a loss that is convex when it is made unbiased for randomised labels",
 }

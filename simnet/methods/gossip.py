@@ -190,9 +190,7 @@ class Gossip(Method):
 class _Model:
     """An agent's own model with its noise, made once."""
 
-    def __init__(
-        self, objective: Objective, plan: NoiseSchedule, cancelling: Vector, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, objective: Objective, plan: NoiseSchedule, cancelling: Vector, rng: np.random.Generator) -> None:
         self.objective = objective
         self.plan = plan
         self.cancelling = cancelling

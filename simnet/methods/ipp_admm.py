@@ -215,7 +215,7 @@ class IppAdmmPeer(PpAdmmPeer):
     test sees the noise-free minimiser, and a release draws fresh noise: the form whose privacy is proven. With
     `regularised` (the paper) the query contains the regulariser's term, whose sensitivity nothing bounds.
 
-    line 1       peer.Peer: `self.theta: Vector = np.zeros(features)`
+    line 1       peer.Peer: `self.theta: Vector = np.zeros(start) if isinstance(start, int)`
     line 1       duals.Duals: `self._dual: Vector = np.zeros(features)`
     line 2       pp_admm.PaperBudget: `if not 0.0 < share < 1.0:`
     line 3       pp_admm.PaperBudget: `return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)`

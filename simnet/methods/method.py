@@ -15,6 +15,7 @@ from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.dataset import Dataset, Matrix
 from simnet.learning.row_objective import Objective
 from simnet.learning.task import NEEDED, Task
+from simnet.learning.task_parts import TASKS
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
@@ -39,7 +40,9 @@ class AgentSize:
     def constants(self) -> tuple[float, float]:
         """L and c1 of a loss of the margin."""
         if self.gradient_bound is None or self.smoothness is None:
-            raise BudgetError("the task states no bounds on a row's gradient and its curvature, and the plan needs them")
+            raise BudgetError(
+                "the task states no bounds on a row's gradient and its curvature, and the plan needs them"
+            )
         return self.gradient_bound, self.smoothness
 
 
@@ -175,7 +178,8 @@ class Method(Part):
             return f"algorithm.loss: the task is {task.word}, which has a loss of its own; leave algorithm.loss away"
         for need in NEEDED:
             if need in self.needs - task.has:
-                return f"task: {self.name} needs {NEEDED[need]}; {task.word} has none"
+                would = " or ".join(word for word, each in TASKS.items() if self.needs <= each.has)
+                return f"task: {self.name} needs {NEEDED[need]}, and {task.word} has none; {would} would do"
         return None
 
     def misfit_of_live(self) -> str | None:

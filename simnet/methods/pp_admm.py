@@ -293,7 +293,7 @@ def plan_by_paper(
 class PpAdmmPeer(AdmmPeer):
     """Algorithm 1 for one agent.
 
-    line 1       peer.Peer: `self.theta: Vector = np.zeros(features)`
+    line 1       peer.Peer: `self.theta: Vector = np.zeros(start) if isinstance(start, int)`
     line 1       duals.Duals: `self._dual: Vector = np.zeros(features)`
     line 2       PaperBudget: `if not 0.0 < share < 1.0:`
     line 3       PaperBudget: `return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)`

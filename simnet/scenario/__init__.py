@@ -202,9 +202,7 @@ class Scenario(Section):
         None, description="simulated time at which the run ends even if rounds are left; only simulated runs have it"
     )
     data: Data = Field(Data(), description="")
-    task: AnyTask | None = Field(
-        None, description="what is learned; absent: a linear classifier with `algorithm.loss`"
-    )
+    task: AnyTask | None = Field(None, description="what is learned; absent: a linear classifier with `algorithm.loss`")
     metric: tuple[AnyMetric, ...] = Field((), description="further numbers about the models, each begun by [[metric]]")
     topology: AnyTopology = Field(Random(kind="random"), description="who is whose neighbour")
     algorithm: Annotated[Method, OneOf(METHODS)] = Field(description="the method, with the parameters that it has")
@@ -243,7 +241,11 @@ class Scenario(Section):
         if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
             raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
         method = self.algorithm
-        if reason := method.misfit(around) or method.misfit_of_privacy(self.privacy) or method.misfit_of_task(self.task):
+        if (
+            reason := method.misfit(around)
+            or method.misfit_of_privacy(self.privacy)
+            or method.misfit_of_task(self.task)
+        ):
             raise ValueError(reason)
         names = [metric.called for metric in self.metric]
         if twice := next((name for name in names if names.count(name) > 1), None):
@@ -343,7 +345,7 @@ class Scenario(Section):
     def resolved(self) -> dict[str, Any]:
         """Every field with its value, as plain dictionaries."""
         found = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        if self.task is not None:  # it has a loss of its own
+        if self.task is not None and "loss" not in self.algorithm.model_fields_set:  # the task has one
             found["algorithm"].pop("loss", None)
         return found if self.metric else {name: value for name, value in found.items() if name != "metric"}
 
