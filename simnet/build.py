@@ -126,6 +126,8 @@ def _identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
     """What distinguishes a run from all others: the code, every setting, every file that it names, and every row."""
     yield VERSION.encode()
     yield json.dumps(scenario.resolved(), sort_keys=True).encode()
+    for foreign in scenario.foreign():
+        yield foreign.sha256.encode()
     for name in scenario.files():
         try:
             yield scenario.find(name).read_bytes()
@@ -169,10 +171,18 @@ def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:
 
 def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     """Every agent's noise."""
+    method = scenario.algorithm
     try:
-        return scenario.algorithm.calibrate(scenario.privacy, sizes, scenario.rounds)
+        found = method.calibrate(scenario.privacy, sizes, scenario.rounds)
     except BudgetError as error:
         raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
+    telling = method.private_silences
+    if telling and found.noisy:
+        raise ScenarioError(
+            f"algorithm.name = {method.name!r}: whether an agent is silent ({telling[0]}) depends on its data, and no "
+            "charge pays for that, so its noise protects nothing"
+        )
+    return found
 
 
 def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[Objective]:

@@ -207,16 +207,25 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
     streams = built.streams if streams is None else streams
     method, rounds = built.scenario.algorithm, built.scenario.rounds
     neighbours = [sorted(built.graph[agent]) for agent in built.graph]
-    found = method.peers(
+    peers = method.peers(
         built.calibration, built.training, built.sizes, rounds, streams, built.learning.public, neighbours
     )
-    begins = all(np.array_equal(peer.theta, own.start) for peer, own in zip(found, built.training, strict=True))
-    if built.training[0].start.any() and not begins:
+    _begin_at_the_start(built, peers)
+    if method.silences:
+        for peer in peers:
+            peer.silences = tuple(method.silences)
+    return peers
+
+
+def _begin_at_the_start(built: World, peers: Sequence[Peer]) -> None:
+    """Refuse peers that begin at zero where the task begins elsewhere: a network would never leave it."""
+    starts = [objective.start for objective in built.training]
+    alike = all(np.array_equal(peer.theta, start) for peer, start in zip(peers, starts, strict=True))
+    if starts[0].any() and not alike:
         raise ScenarioError(
-            f"task: {built.scenario.learned.word} begins at a point of its own, not at zero, and {method.name} does "
-            "not; its peer begins with `super().__init__(objective.start)`"
+            f"task: {built.scenario.learned.word} begins at a point of its own, not at zero, and "
+            f"{built.scenario.algorithm.name} does not; its peer begins with `super().__init__(objective.start)`"
         )
-    return found
 
 
 def scoreboard(built: World) -> Scoreboard:
@@ -249,6 +258,8 @@ def first_event(
         noise_key=built.noise_key,
         in_step=built.scenario.network.pacing.aligned,
         linear_gaussian=linear and fitness.TIMES_TELL not in caveats,
+        silences=algorithm.silences,
+        foreign={part.reference: part.sha256 for part in built.scenario.foreign()},
     )
 
 

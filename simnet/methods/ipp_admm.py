@@ -27,7 +27,7 @@ from simnet.learning.objective import Measurement
 from simnet.learning.row_objective import Objective
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace
-from simnet.methods.peer import Candidate, Known, Peer, Proposal, Solving, Test, Work, alone
+from simnet.methods.peer import Known, Peer, Proposal, Solving, Test, Work, alone
 from simnet.methods.pp_admm import PaperBudget, PpAdmm, PpAdmmPeer, plan_by_paper
 from simnet.parts.fields import Count, NonNegative, Positive, Share
 from simnet.privacy import claims
@@ -37,6 +37,7 @@ from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.noise import gridded
 from simnet.privacy.objective_perturbation import PerturbationPlan, bare
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.recovered import Candidate
 from simnet.privacy.sparse_vector import SparseVector, SvtPlan, split
 from simnet.streams import Streams
 from simnet.vectors import Vector

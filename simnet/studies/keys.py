@@ -23,6 +23,7 @@ def run_key(scenario: Scenario, digests: dict[Path, str] | None = None) -> str:
     data = scenario.data
     named = data.origin.files(data, scenario.find) + [scenario.find(name) for name in scenario.files()]
     parts += [_digest(path, {} if digests is None else digests) for path in named]
+    parts += [part.sha256 for part in scenario.foreign()]
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
