@@ -266,8 +266,8 @@ class Peer(ABC):
 class PrivatePeer(Peer):
     """A peer whose noise and charges are those of a ready plan (`simnet.privacy.ready_plans`)."""
 
-    def __init__(self, features: int, plan: ReadyPlan, rng: np.random.Generator) -> None:
-        super().__init__(features)
+    def __init__(self, start: int | Vector, plan: ReadyPlan, rng: np.random.Generator) -> None:
+        super().__init__(start)
         self.plan = plan
         self.rng = rng
         self.limits = (plan.limit,) * 3

@@ -91,7 +91,9 @@ def test_noise_protects_nothing_where_silence_depends_on_the_data(tmp_path):
         (HERE / "coca.py")
         .read_text()
         .replace("AdmmMethod", "PpAdmm")
-        .replace("from simnet.extend import PpAdmm", "from simnet.methods.pp_admm import PpAdmm\nfrom simnet.extend import")
+        .replace(
+            "from simnet.extend import PpAdmm", "from simnet.methods.pp_admm import PpAdmm\nfrom simnet.extend import"
+        )
         .replace("import, ", "import ")
         .replace("    tolerance: Positive", "    limit_: Positive")
     )
