@@ -265,7 +265,7 @@ class LiveAgent:
             self.carrier,
             self._numbering,
             self._world.scenario.rounds,
-            self._world.learning.features,
+            self._world.length,
             self._work,
             known,
             replay,
