@@ -17,7 +17,7 @@ HERE = Path(__file__).parents[2] / "scenarios" / "methods"
 
 def test_what_is_ours_is_checked_as_it_is():
     scenario = world()
-    assert stored(scenario.resolved(), ()) == scenario
+    assert stored(scenario.resolved(), ()).resolved() == scenario.resolved()
     for forged in ({}, {"rounds": 10**18}, {"privacy": "x"}, {"algorithm": {"name": "nobody.py:Knows"}}):
         with pytest.raises(ScenarioError):
             stored(scenario.resolved() | forged if forged else {"algorithm": {"name": "x"}}, ())
