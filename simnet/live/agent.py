@@ -226,10 +226,7 @@ class LiveAgent:
     def _go_on(self, past: Past) -> None:
         """Bring everything to where the journal ends."""
         folder.begin(self._placement.folder)
-        for link in past.links:
-            self._chain.add(link)
-        for held in past.held:
-            self._chain.hold(held)
+        self._chain.restore(past.links, past.held)
         clock, me = Clock(past.start.epoch, past.last), self._placement.agent
         began = event_body(past.last, events.FaultBegan("crash", me))
         ended = event_body(clock.now, events.FaultEnded("crash", me))
@@ -358,8 +355,8 @@ class LiveAgent:
             folder.outnumbered(self._placement.folder, said.incarnation)
             raise LiveError(
                 f"agent {self._placement.agent}: agent {peer} has met a later process of this agent (number "
-                f"{said.incarnation}, this is {self._incarnation}). If it still runs, leave it alone. If not, the state "
-                "folder was put back: start the agent again, and it will find out whether it may go on"
+                f"{said.incarnation}, this is {self._incarnation}). If it still runs, leave it alone. If not, the "
+                "state folder was put back: start the agent again, and it will find out whether it may go on"
             )
         self._chain.compare(peer, said)
 

@@ -78,6 +78,13 @@ class Chain:
         """The chain goes on."""
         self.heads[link.round] = link.head
 
+    def restore(self, links: Iterable[ChainLink], held: Iterable[HeldHead]) -> None:
+        """Bring it to where a journal ends."""
+        for link in links:
+            self.add(link)
+        for each in held:
+            self.hold(each)
+
     def hold(self, held: HeldHead) -> bool:
         """Remember a neighbour's head; False if it was known, refused if the round had another."""
         heads = self.held.setdefault(held.peer, {})
@@ -144,6 +151,9 @@ def _head(before: bytes, round: int, frames: bytes, told: Iterable[events.Event]
 
 
 def _canonical(event: events.Event) -> bytes:
+    if isinstance(event, events.PrivacySpent):  # a whole number among its parameters is read back as a float
+        numbers = {name: float(value) for name, value in event.parameters.items()}
+        event = msgspec.structs.replace(event, parameters=numbers)
     return event.kind.encode() + msgspec.json.encode(event)
 
 

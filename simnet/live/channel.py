@@ -40,14 +40,12 @@ class Channel:
     """One agent's channel to its neighbours, inside a running event loop.
 
     `peers` says where each neighbour listens; it is looked up at every attempt to dial. `tls=None` is for loopback
-    only. `on_frame(peer, frame, head)` gets each frame; a `FrameError` that it raises refuses the frame. `on_refusal(peer,
-    reason)` hears of all that was refused, with the neighbour if it is known who it was. `on_state(peer, up)` hears
-    whether frames can leave for a neighbour. `on_overflow(peer, frame)` gets each frame that had to be dropped, unsent,
-    because too many were waiting for a neighbour (`Limits.outbox_bytes`).
-
-    A frame travels with the head of its sender's chain (`simnet.live.chain`); `on_frame` gets it as well. `greeting(peer,
-    incarnation)` says what a neighbour is told when a connection begins, and `on_greeting(peer, greeting)` hears what a
-    neighbour told, before anything is sent to it.
+    only. `on_frame(peer, frame, head)` gets each frame, with the head of its sender's chain (`simnet.live.chain`); a
+    `FrameError` that it raises refuses the frame. `on_refusal(peer, reason)` hears of all that was refused, with the
+    neighbour if it is known who it was. `on_state(peer, up)` hears whether frames can leave for a
+    neighbour. `on_overflow(peer, frame)` gets each frame that had to be dropped, unsent, because too many were waiting
+    for a neighbour (`Limits.outbox_bytes`). `greeting(peer, incarnation)` says what a neighbour is told when a
+    connection begins. `on_greeting(peer, greeting)` hears what a neighbour told, before anything is sent to it.
     """
 
     me: int

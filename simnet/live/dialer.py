@@ -25,7 +25,7 @@ class Dialer:
     """Sends what is in `outbox` to `peer`.
 
     `inbox` knows the peer's latest incarnation. `addresses` is asked anew at each attempt. `on_state` hears when frames
-    can leave and when they cannot. `greeting` says what is held of the peer, and `on_greeting` hears what the peer holds
+    can leave and when they cannot. `greeting` says what is held of the peer. `on_greeting` hears what the peer holds
     before anything is sent to it, and whether it got more under this incarnation than this process has sent.
     """
 

@@ -1,8 +1,9 @@
 """The envelope: what a frame travels in between two live agents.
 
 docs/wire.md has its layout: little-endian, 48 bytes of header, then the content: of data the head of its sender's chain
-(`simnet.live.chain`) and a frame (`simnet.network.frame`), of a hello a greeting. Nothing here reads or writes. `head` judges the header alone, so that a reader knows what is announced before it makes
-room for it. The checksum finds damage; it does not stop a forger, TLS does.
+(`simnet.live.chain`) and a frame (`simnet.network.frame`), of a hello a greeting. Nothing here reads or writes. `head`
+judges the header alone, so that a reader knows what is announced before it makes room for it. The checksum finds
+damage; it does not stop a forger, TLS does.
 
 What breaks a rule is `Refused` for a `Reason`. The reasons are few and fixed, so that a flood of bad input can neither
 fill a table of counts nor write its own text into a log.

@@ -39,7 +39,8 @@ class Server:
     """Takes envelopes from the neighbours that `inboxes` names, and answers each.
 
     `hand_over` gets what each envelope holds, once and in order; `on_call` hears who has just introduced itself.
-    Arrivals get a receipt; the acknowledgement waits for `confirm`. `greeting` and `on_greeting` are those of a `Dialer`.
+    Arrivals get a receipt; the acknowledgement waits for `confirm`. `greeting` and `on_greeting` are as a `Dialer` has
+    them.
     """
 
     me: Identity

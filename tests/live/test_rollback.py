@@ -87,7 +87,9 @@ def test_an_agent_whose_journal_was_cut_refuses_to_send_its_rounds_again(tmp_pat
             journal.write_bytes(journal.read_bytes()[: int(share * journal.stat().st_size)])
             before = deployment.rounds_let_out(0)
 
-            with pytest.raises(LiveError, match=r"agent 0: agent \d holds round \d+ of this agent, and the journal ends"):
+            with pytest.raises(
+                LiveError, match=r"agent 0: agent \d holds round \d+ of this agent, and the journal ends"
+            ):
                 await deployment.start(0)
 
             assert deployment.rounds_let_out(0) == before
