@@ -81,7 +81,7 @@ class Gossip(Method):
         if around.states_get_lost:
             return "fault: an agent of this method cannot begin again without its state; keep it (state = 'kept')"
         if around.entrywise_codec:
-            return "network.codec: top-k sends some entries only, and averaging needs whole models"
+            return "network.codec: it sends some entries only, and averaging needs whole models"
         return None
 
     def misfit_of_privacy(self, privacy: Privacy) -> str | None:

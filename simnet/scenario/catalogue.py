@@ -39,7 +39,7 @@ def catalogue() -> dict[str, dict[str, str]]:
         "losses": _lines(PACKET_LOSSES),
         "bandwidths": _lines(RATES),
         "faults": _lines(FAULTS),
-        "codecs": dict.fromkeys(CODECS, ""),
+        "codecs": _lines(CODECS),
     }
 
 
