@@ -156,10 +156,18 @@ def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:
 
 def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     """Every agent's noise."""
+    method = scenario.algorithm
     try:
-        return scenario.algorithm.calibrate(scenario.privacy, sizes, scenario.rounds)
+        found = method.calibrate(scenario.privacy, sizes, scenario.rounds)
     except BudgetError as error:
         raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
+    telling = method.private_silences
+    if telling and found.noisy:
+        raise ScenarioError(
+            f"algorithm.name = {method.name!r}: whether an agent is silent ({telling[0]}) depends on its data, and no "
+            "charge pays for that, so its noise protects nothing"
+        )
+    return found
 
 
 def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[LocalObjective]:

@@ -205,9 +205,13 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
     streams = built.streams if streams is None else streams
     method, rounds = built.scenario.algorithm, built.scenario.rounds
     neighbours = [sorted(built.graph[agent]) for agent in built.graph]
-    return method.peers(
+    peers = method.peers(
         built.calibration, built.training, built.sizes, rounds, streams, built.learning.public, neighbours
     )
+    if method.silences:
+        for peer in peers:
+            peer.silences = tuple(method.silences)
+    return peers
 
 
 def scoreboard(built: World) -> Scoreboard:
@@ -239,6 +243,7 @@ def first_event(
         noise_key=built.noise_key,
         in_step=built.scenario.network.pacing.aligned,
         linear_gaussian=linear and fitness.TIMES_TELL not in caveats,
+        silences=algorithm.silences,
         foreign={part.reference: part.sha256 for part in built.scenario.foreign()},
     )
 

@@ -24,7 +24,8 @@ import numpy as np
 from simnet.audit.answers import Answer, AnswerLikelihood
 from simnet.audit.pair import Report, RowPath
 from simnet.audit.transcript import Round
-from simnet.methods.peer import Candidate, Peer
+from simnet.methods.peer import Peer
+from simnet.privacy.recovered import Candidate
 from simnet.privacy.sparse_vector import SvtPlan
 from simnet.vectors import Vector
 

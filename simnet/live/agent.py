@@ -74,7 +74,7 @@ async def serve(
 ) -> None:
     """Run an agent from where its folder says that it stopped, until its supervisor lets it go."""
     with folder.occupied(placement.folder):
-        folder.keep_scenario(placement.folder, world.scenario.to_toml())
+        folder.keep_scenario(placement.folder, world.scenario.to_toml(), list(world.scenario.foreign()))
         place = placement.folder / folder.JOURNAL
         past = recover(read(place)) if place.exists() else None
         if past is not None and (past.start.agent, past.start.run) != (placement.agent, placement.run):
@@ -194,7 +194,7 @@ class LiveAgent:
         self._journal.rewrite([*past.records, (RecordKind.EVENT, began), (RecordKind.EVENT, ended)])
         unsent: dict[int, tuple[bytes, ...]] = {}
         if past.checkpoint is not None:
-            unsent = checkpoint.restore(past.checkpoint, self._objects(), self._fixed())["unsent"]
+            unsent = checkpoint.restore(past.checkpoint, self._objects(), self._fixed(), self._modules)["unsent"]
         for _, spent in past.settled:
             if isinstance(spent, events.PrivacySpent):
                 self._ledger.spend(Charge.of(spent.mechanism, spent.parameters, spent.spent_on, spent.times))
@@ -289,7 +289,11 @@ class LiveAgent:
     def _checkpoint(self) -> bytes:
         pending, waiting = self.channel.pending, self.carrier.waiting
         unsent = {peer: pending.get(peer, ()) + waiting.get(peer, ()) for peer in self.neighbourhood.peers}
-        return checkpoint.save(self._objects() | {"unsent": unsent}, self._fixed())
+        return checkpoint.save(self._objects() | {"unsent": unsent}, self._fixed(), self._modules)
+
+    @property
+    def _modules(self) -> frozenset[str]:
+        return frozenset(part.module for part in self._world.scenario.foreign())
 
     def _receive(self, peer: int, raw: bytes) -> None:
         if self._port is None:

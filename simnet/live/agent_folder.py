@@ -5,12 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
 from simnet.errors import LiveError
+from simnet.parts.foreign import Foreign
 from simnet.record.atomic import refusing, sweep, write_file
 
 JOURNAL = "journal"
@@ -56,9 +57,14 @@ def secret(path: Path) -> bytes:
     return sha256(place.read_bytes()).digest()
 
 
-def keep_scenario(path: Path, text: str) -> None:
-    """The scenario beside the journal, for those who will read it; another one than before is a mistake."""
-    place = path / SCENARIO
-    if place.exists() and place.read_text(encoding="utf-8") != text:
-        raise LiveError(f"{path} holds the state of an agent of another scenario: choose another folder")
-    write_file(place, text.encode(), mode=0o600)
+def keep_scenario(path: Path, text: str, parts: Sequence[Foreign] = ()) -> None:
+    """The scenario beside the journal, for those who will read it; another one than before is a mistake.
+
+    So are the sources of parts that stand beside the scenario.
+    """
+    beside = {part.file: part.source for part in parts if part.file is not None and "/" not in part.file}
+    for name, content in {SCENARIO: text.encode(), **beside}.items():
+        place = path / name
+        if place.exists() and place.read_bytes() != content:
+            raise LiveError(f"{path} holds the state of an agent of another scenario: choose another folder")
+        write_file(place, content, mode=0o600)

@@ -102,7 +102,8 @@ def run(scenario: Scenario, placement: Placement, *, linger: float, say: Callabl
     """
     check(scenario, shim=placement.shim)
     world = build(scenario)
-    agreed = sha256(f"{VERSION}\n{scenario.to_toml()}".encode()).hexdigest()[:16]
+    hashes = "".join(part.sha256 for part in scenario.foreign())
+    agreed = sha256(f"{VERSION}\n{scenario.to_toml()}{hashes}".encode()).hexdigest()[:16]
     placement = replace(placement, run=f"{placement.run}/{agreed}")
     with threadpool_limits(1):
         return asyncio.run(_until_stopped(serve(world, placement, OwnSupervisor(scenario.rounds, linger, say))))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -24,18 +23,21 @@ from pydantic import Field
 from simnet.learning.objective import LOSSES, LocalObjective, Subproblem
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
-from simnet.methods.method import AgentPlace, AgentSize, Calibration, Method, Surroundings
-from simnet.methods.peer import Candidate, Known, Peer, Proposal, Solving, Work, alone, without_noise
+from simnet.methods.method import AgentPlace, AgentSize, Method, Surroundings
+from simnet.methods.peer import Known, Peer, Proposal, Solving, Work, alone
 from simnet.parts.fields import Count, NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy, span
 from simnet.privacy.ledger import BARE, RECYCLED, Charge
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.recovered import Candidate, without_noise
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
 
 class Decentralised(Method):
     """What every decentralised ADMM has."""
+
+    begins_again: ClassVar[bool] = True
 
     eta: Positive = Field(0.01, description="η, the penalty")
     regulariser: NonNegative = Field(1e-4, description="λ̂/N, the weight of ½|θ|² in one agent's objective")
@@ -58,9 +60,6 @@ class Decentralised(Method):
     def not_by_edges(self) -> str | None:
         """Why edge duals cannot be kept; they are one splitting with one η, without resting rounds or a dual step."""
         return None
-
-    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
-        return replace(super().calibrate(privacy, sizes, rounds), regulariser=self.regulariser)
 
     def local_problem(self, size: AgentSize, *, eta: float, regulariser: float) -> LocalProblem:
         """What privacy needs to know of an agent's local problem."""

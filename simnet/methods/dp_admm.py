@@ -32,13 +32,14 @@ from simnet.learning.dataset import Dataset, Matrix, joined
 from simnet.learning.feature_graph import fused
 from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Promise, Setting, Surroundings
-from simnet.methods.peer import LARGEST, OUTSIDE, Candidate, Hub, Known, Peer, Proposal, added, reachable, within
+from simnet.methods.peer import LARGEST, OUTSIDE, Hub, Known, Peer, Proposal, within
 from simnet.parts.fields import NonNegative, Positive, Share
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, RECYCLED, Account, Charge
 from simnet.privacy.mechanisms import HUB, Bound
 from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
+from simnet.privacy.recovered import Candidate, added, reachable
 from simnet.privacy.rounding import lengthened, longest_point
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
@@ -85,8 +86,6 @@ class DpAdmm(Method):
     def misfit(self, around: Surroundings) -> str | None:
         if around.topology != "star":
             return f"topology.kind: {self.name} computes at the hub of a star, not on a {around.topology} graph"
-        if around.states_get_lost:
-            return f"fault: {self.name} cannot begin again without its state; keep it"
         return None
 
     def misfit_of_live(self) -> str | None:

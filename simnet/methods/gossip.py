@@ -31,7 +31,7 @@ from simnet.learning.dataset import Matrix
 from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Setting, Surroundings
-from simnet.methods.peer import Candidate, Known, Peer, Proposal, Work, added
+from simnet.methods.peer import Known, Peer, Proposal, Work
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, RECYCLED, Charge
@@ -40,6 +40,7 @@ from simnet.privacy.noise import gaussian
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.objective_perturbation import default_tolerance
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.recovered import Candidate, added
 from simnet.privacy.rounding import domain
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
@@ -78,8 +79,6 @@ class Gossip(Method):
         return (features, 1) if self.averaging == "push-sum" else (features,)
 
     def misfit(self, around: Surroundings) -> str | None:
-        if around.states_get_lost:
-            return "fault: an agent of this method cannot begin again without its state; keep it (state = 'kept')"
         if around.entrywise_codec:
             return "network.codec: it sends some entries only, and averaging needs whole models"
         return None
@@ -116,10 +115,6 @@ class Gossip(Method):
         if self.sigma is not None:
             return NoiseSchedule("gaussian", tuple(at(self.sigma)))
         return NoiseSchedule("gaussian", tuple(calibrated(at, privacy.epsilon, privacy.delta, part="nothing")))
-
-    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
-        found = super().calibrate(privacy, sizes, rounds)
-        return Calibration(found.plans, self.regulariser, found.limit)
 
     def peers(
         self,

@@ -26,7 +26,7 @@ from pydantic import Field, model_validator
 from simnet.learning.objective import LocalObjective, Measurement
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace
-from simnet.methods.peer import Candidate, Known, Peer, Proposal, Solving, Test, Work, alone
+from simnet.methods.peer import Known, Peer, Proposal, Solving, Test, Work, alone
 from simnet.methods.pp_admm import PaperBudget, PpAdmm, PpAdmmPeer, plan_by_paper
 from simnet.parts.fields import Count, NonNegative, Positive, Share
 from simnet.privacy import claims
@@ -36,6 +36,7 @@ from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.noise import gridded
 from simnet.privacy.objective_perturbation import PerturbationPlan, bare
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.recovered import Candidate
 from simnet.privacy.sparse_vector import SparseVector, SvtPlan, split
 from simnet.streams import Streams
 from simnet.vectors import Vector

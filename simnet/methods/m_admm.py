@@ -32,12 +32,13 @@ from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Steps
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting, Surroundings
-from simnet.methods.peer import OUTSIDE, Candidate, Peer, Proposal, Work, in_objective
+from simnet.methods.peer import OUTSIDE, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import Positive
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, RoundPlan, objective_rounds, primal_rounds
+from simnet.privacy.recovered import Candidate
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector
 

@@ -7,8 +7,8 @@ the rest has a default.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from simnet.errors import ScenarioError
@@ -33,12 +33,19 @@ class AgentSize:
 
 @dataclass(frozen=True)
 class AgentPlace:
-    """Where a peer stands: its number, its size, how many agents there are, and for how many rounds."""
+    """Where a peer stands: its number, its size, how many agents there are, for how many rounds, and its neighbours."""
 
     agent: int
     size: AgentSize
     agents: int
     rounds: int
+    degrees: Mapping[int, int] = field(default_factory=dict)
+    """Its neighbours, and how many neighbours each of them has."""
+
+    @property
+    def weights(self) -> dict[int, float]:
+        """Metropolis weights, 1/(1 + max(V_i, V_j)) for each neighbour j: what is left of 1 is the agent's own."""
+        return {peer: 1.0 / (1 + max(self.size.degree, degree)) for peer, degree in self.degrees.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +121,10 @@ class Promise:
         return math.inf if found is None else found
 
 
+def _degrees(neighbours: Sequence[int], sizes: Sequence[AgentSize]) -> dict[int, int]:
+    return {peer: sizes[peer].degree for peer in neighbours}
+
+
 class Method(Part):
     """One way of learning together."""
 
@@ -129,6 +140,14 @@ class Method(Part):
     """Whether some rounds release what is computed from earlier releases alone."""
     flips_labels: ClassVar[bool] = False
     """Whether rows are reported with flipped labels."""
+    begins_again: ClassVar[bool] = False
+    """Whether its peers can lose their state in a crash: each then has `forget`, `recall` and `retell` (`Mortal`)."""
+    survives_loss: ClassVar[bool] = True
+    """Whether it goes on where a message is lost; one that sends differences does not."""
+    public_silences: ClassVar[tuple[str, ...]] = ()
+    """Its own reasons to skip a round that are functions of what was released."""
+    private_silences: ClassVar[tuple[str, ...]] = ()
+    """Those that depend on the data: no charge pays for what they tell, so noise would protect nothing."""
     linear_gaussian: ClassVar[bool] = False
     """Whether all messages are linear in models that got Gaussian noise once: then ε can be told for each observer."""
 
@@ -141,6 +160,11 @@ class Method(Part):
         @property
         def loss(self) -> str:
             """The loss of one row."""
+
+    @property
+    def silences(self) -> dict[str, bool]:
+        """Its own reasons to skip a round, and whether each depends on the data."""
+        return dict.fromkeys(self.public_silences, False) | dict.fromkeys(self.private_silences, True)
 
     # What it needs of the rest of the scenario.
 
@@ -169,7 +193,7 @@ class Method(Part):
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
         """The noise of all agents."""
         found = {size: self.plan(privacy, size, rounds) for size in dict.fromkeys(sizes)}
-        return Calibration([found[size] for size in sizes], limit=self.limit(privacy))
+        return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), self.limit(privacy))
 
     def limit(self, privacy: Privacy) -> float:
         """The ε beyond which ledgers refuse."""
@@ -202,7 +226,7 @@ class Method(Part):
 
     def objective(self, part: Dataset, regulariser: float) -> LocalObjective:
         """An agent's f_i on its own rows."""
-        return LocalObjective(part.X, part.y, LOSSES[self.loss], regulariser, self.weight)
+        return LocalObjective(part.X, part.y, LOSSES[getattr(self, "loss", "logistic")], regulariser, self.weight)
 
     def training_objective(self, part: Dataset, regulariser: float, privacy: Privacy) -> LocalObjective:
         """What an agent minimises over the rows that it computes with."""
@@ -248,10 +272,10 @@ class Method(Part):
 
         `public` are the features of its `public_share`, `neighbours` those of each agent.
         """
-        agents = zip(calibration.plans, objectives, sizes, strict=True)
+        agents = zip(calibration.plans, objectives, sizes, neighbours or [()] * len(sizes), strict=True)
         return [
-            self.peer(plan, objective, AgentPlace(agent, size, len(sizes), rounds), streams)
-            for agent, (plan, objective, size) in enumerate(agents)
+            self.peer(plan, objective, AgentPlace(agent, size, len(sizes), rounds, _degrees(near, sizes)), streams)
+            for agent, (plan, objective, size, near) in enumerate(agents)
         ]
 
     def cancelling(self, agent: int, neighbours: Sequence[Sequence[int]], streams: Streams, features: int) -> Vector:
@@ -266,7 +290,7 @@ class Method(Part):
 
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
         """The local problem, for people."""
-        return {"loss": self.loss}
+        return {"loss": getattr(self, "loss", "logistic")}
 
     # What an auditor asks.
 

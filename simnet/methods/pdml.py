@@ -25,7 +25,7 @@ from simnet.learning.objective import LOSSES, LocalObjective, unbiased
 from simnet.methods.admm import Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Promise, Setting, Surroundings
-from simnet.methods.peer import OUTSIDE, Candidate, Peer, Proposal, Work, added, alone
+from simnet.methods.peer import OUTSIDE, Peer, Proposal, Work, alone
 from simnet.methods.scheduled import ScheduledPeer
 from simnet.parts.fields import NonNegative, Number, Positive
 from simnet.privacy.budget import NoisePlan, Privacy
@@ -35,6 +35,7 @@ from simnet.privacy.noise import flip_labels, flip_probability, gaussian, in_bal
 from simnet.privacy.noise_schedule import NoiseSchedule, RoundPlan, bare_schedule, calibrated
 from simnet.privacy.objective_perturbation import default_tolerance
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.recovered import Candidate, added
 from simnet.privacy.rounding import domain
 from simnet.streams import Streams
 from simnet.vectors import Vector

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeGuard, TypeVar, overload
 
 import msgspec
@@ -26,6 +25,8 @@ import scipy  # imports its parts when they are first used
 from simnet.learning.objective import Measurement, Subproblem
 from simnet.learning.solver import Problem
 from simnet.privacy.ledger import Charge
+from simnet.privacy.ready_plans import ReadyPlan
+from simnet.privacy.recovered import STEEPEST, Candidate, log_density
 from simnet.privacy.sparse_vector import SparseVector
 from simnet.privacy.standard_noise import standard_gamma, standard_gaussian
 from simnet.vectors import Parts, Vector
@@ -67,11 +68,14 @@ class Proposal(msgspec.Struct, frozen=True):
     """
 
     release: Parts | None
-    gradients: int
-    residual: float
+    gradients: int = 0
+    residual: float = 0.0
     charges: tuple[Charge, ...] = ()
     test: Test | None = None
-    skipped: Literal["test", "exhausted", "listening", "domain"] | None = None
+    skipped: str | None = None
+    """One of "test", "exhausted", "listening", "domain", or of the method's own `silences`."""
+    notes: dict[str, float] | None = None
+    """Figures of the method's own, for private logs."""
 
 
 OUTSIDE = Proposal(None, 0, 0.0, skipped="domain")
@@ -116,46 +120,6 @@ def alone(work: Any) -> Any:
         return end.value
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """The noise that one hypothesis finds in a release, and log density × Jacobian of it.
-
-    A release is turned back into the noise that must have made it. The minimiser θ of f + ℓ·θ + (q/2)|θ|² + w n·θ
-    determines n = −(∇f(θ) + ℓ + qθ)/w, once under each hypothesis about the data, since ℓ, q and w are public. The
-    density of that candidate, with the Jacobian of the map, is the hypothesis's likelihood. A gradient or a minimiser
-    that was sent with noise on top is simpler: each hypothesis computes it and subtracts.
-    """
-
-    noise: Vector
-    log_likelihood: float
-    standard: Vector | None = None
-    """The noise as a vector that is N(0, I) if it is what was planned; None where none was."""
-    slack: float = 0.0
-    """By how much the norm of `standard` may be wrong: a solver's tolerance, a grid that releases lie on."""
-    possible: bool = True
-    """Whether some float64 noise leads to exactly these bits."""
-
-
-GRID = 1.0 / 128
-"""Half a step, in units of σ, of the coarsest grid that a release may be rounded to."""
-
-
-def without_noise(residual: Vector) -> Candidate:
-    """Where no noise is added: the gradient that should be zero, the smaller the likelier."""
-    return Candidate(residual, -float(np.linalg.norm(residual)))
-
-
-def added(noise: Vector, kind: str, scale: float, error: float = 0.0, *, possible: bool = True) -> Candidate:
-    """Noise that was added to what was released, itself known up to an `error`."""
-    density = log_density(noise, kind, scale)
-    if scale == 0.0:
-        return Candidate(noise, density, possible=possible)
-    grid = GRID * math.sqrt(len(noise))
-    if kind == "gaussian":
-        return Candidate(noise, density, standard_gaussian(noise, scale), error / scale + grid, possible)
-    return Candidate(noise, density, standard_gamma(noise, scale), STEEPEST * error * scale + grid, possible)
-
-
 def in_objective(
     problem: Subproblem,
     released: Vector,
@@ -180,35 +144,6 @@ def in_objective(
         return Candidate(noise, density, standard_gaussian(noise, scale, blur), tolerance / (weight * scale))
     spread = float(np.linalg.norm(blur)) / math.sqrt(len(noise))
     return Candidate(noise, density, standard_gamma(noise, scale, spread), STEEPEST * tolerance * scale / weight)
-
-
-STEEPEST = 1.5
-"""By how much the map of `standard_gamma` lengthens a difference at most: √(π/2) in one dimension, less in others."""
-
-
-def reachable(base: Vector, released: Vector, scale: float) -> bool:
-    """Whether for every entry there is a float64 x with base + scale x = released, exactly as float64 computes it.
-
-    Where the noise is so much finer than the release that thousands of its values round to the same, there is.
-    """
-    near = released - base
-    step = np.spacing(np.abs(near))
-    found = 4.0 * step < np.spacing(np.abs(released))
-    for shift in (0.0, 1.0, -1.0, 2.0, -2.0):
-        noise = near + shift * step
-        about = noise / scale
-        drawn = [scale * x == noise for x in (about, np.nextafter(about, np.inf), np.nextafter(about, -np.inf))]
-        found |= (base + noise == released) & np.logical_or.reduce(drawn)
-    return bool(np.all(found))
-
-
-def log_density(noise: Vector, kind: str, scale: float) -> float:
-    """Up to a constant: N(0, scale² I), or exp(−scale |n|); without noise the smaller n is the likelier."""
-    if scale == 0.0:
-        return -float(np.linalg.norm(noise))
-    if kind == "gaussian":
-        return -float(noise @ noise) / (2 * scale**2)
-    return -scale * float(np.linalg.norm(noise))
 
 
 class Mortal(Protocol):
@@ -236,6 +171,8 @@ class Peer(ABC):
     """Who speaks when: agents all at once; of a star whose hub waits for its leaves, the leaves before the hub."""
     recycles: ClassVar[bool] = False
     """Whether some rounds release what is computed from earlier releases alone."""
+    silences: tuple[str, ...] = ()
+    """The method's own reasons to skip a round."""
 
     def __init__(self, features: int) -> None:
         self.theta: Vector = np.zeros(features)
@@ -323,6 +260,23 @@ class Peer(ABC):
     def step_by_data(self, t: int) -> Proposal:
         """What a recycling round t would release if it went along the gradient of this peer's own data."""
         raise NotImplementedError(f"{type(self).__name__} recycles nothing")
+
+
+class PrivatePeer(Peer):
+    """A peer whose noise and charges are those of a ready plan (`simnet.privacy.ready_plans`)."""
+
+    def __init__(self, features: int, plan: ReadyPlan, rng: np.random.Generator) -> None:
+        super().__init__(features)
+        self.plan = plan
+        self.rng = rng
+        self.limits = (plan.limit,) * 3
+
+    @property
+    def noise_source(self) -> np.random.Generator | None:
+        return self.rng
+
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        return (self.plan.charge(t),)
 
 
 class Hub(Peer):

@@ -27,7 +27,7 @@ from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting
-from simnet.methods.peer import OUTSIDE, Candidate, Known, Peer, Proposal, Work, in_objective
+from simnet.methods.peer import OUTSIDE, Known, Peer, Proposal, Work, in_objective
 from simnet.parts.fields import Positive, Share
 from simnet.privacy import claims
 from simnet.privacy.budget import NoisePlan, Privacy
@@ -44,6 +44,7 @@ from simnet.privacy.objective_perturbation import (
     fixed,
 )
 from simnet.privacy.problem import LocalProblem
+from simnet.privacy.recovered import Candidate
 from simnet.privacy.sparse_vector import SvtPlan
 from simnet.streams import Streams
 from simnet.vectors import Vector
@@ -325,8 +326,7 @@ class PpAdmmPeer(AdmmPeer):
 
     def scaled(self, drawn: Vector) -> tuple[Vector, Vector]:
         """b1 and b2."""
-        features = self.objective.features
-        return self.plan.sigma1 * drawn[:features], self.plan.sigma2 * drawn[features:]
+        return self.plan.scaled(drawn)
 
     def propose(self, t: int) -> Proposal | Work:
         b1, b2 = self.scaled(self.draw())

@@ -25,13 +25,14 @@ from pydantic import Field
 from simnet.learning.objective import LocalObjective
 from simnet.methods.duals import Duals, Steps
 from simnet.methods.method import AgentPlace, Finding, Setting
-from simnet.methods.peer import OUTSIDE, Candidate, Known, Peer, Proposal, Work, in_objective
+from simnet.methods.peer import OUTSIDE, Known, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import NoisePlan
 from simnet.privacy.ledger import RECYCLED, Charge
 from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, RoundPlan, objective_rounds
+from simnet.privacy.recovered import Candidate
 from simnet.streams import Streams
 from simnet.vectors import Parts, Square, Vector
 

@@ -18,13 +18,14 @@ from simnet.learning.objective import LOSSES, LocalObjective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals, Steps
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding
-from simnet.methods.peer import Candidate, Known, added, without_noise
+from simnet.methods.peer import Known
 from simnet.parts.fields import Positive, Share
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Basis, Charge
 from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, NoiseSchedule, RoundPlan, bare_schedule, calibrated, guarded
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE
+from simnet.privacy.recovered import Candidate, added, without_noise
 from simnet.streams import Streams
 from simnet.vectors import Vector
 

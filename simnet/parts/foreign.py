@@ -35,8 +35,15 @@ class Foreign:
 
     reference: str
     sha256: str
+    module: str = ""
+    """What its module is called in this process, whatever the machine."""
     source: bytes = field(repr=False, default=b"")
     """Of a file beside the scenario, so that it can travel; an installed module is wherever it is needed."""
+
+    @property
+    def file(self) -> str | None:
+        """The file that the reference names; None if it names an installed module."""
+        return self.reference.rpartition(":")[0] if self.source else None
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ def load(word: str, loading: Loading) -> tuple[type[Any], Foreign] | None:
     if not isinstance(thing, type):
         classes = ", ".join(name for name, value in own_classes(module)) or "none"
         raise ValueError(f"{reference.rpartition(':')[0]} has no such class; those it has: {classes}")
-    bound = Foreign(word, sha256(source).hexdigest(), source if found else b"")
+    bound = Foreign(word, sha256(source).hexdigest(), module.__name__, source if found else b"")
     given = loading.given.get(word)
     if given is not None and given.sha256 != bound.sha256:
         raise ValueError("its module has another source here than where the scenario comes from")

@@ -9,6 +9,7 @@ and Steinke (2020, Proposition 12), as dp-accounting has it. Neighbours differ b
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,38 @@ def pure(orders: Curve, epsilon: float) -> Curve:
     # Beyond aε = 60 the hyperbolic functions would overflow in time, and nothing cancels any more.
     steep = np.logaddexp(orders * epsilon, epsilon - orders * epsilon) - np.logaddexp(0.0, epsilon)
     return np.asarray(np.where(orders * epsilon <= 60.0, exact, steep) / (orders - 1.0))
+
+
+def laplace(orders: Curve, ratio: float) -> Curve:
+    """Independent Laplace noise on every number of a vector that moves by at most `ratio` scales in all (L1).
+
+    log[(a e^{(a−1)r} + (a−1) e^{−ar})/(2a−1)]/(a − 1) for one number (Mironov 2017, Proposition 6). It is convex in r
+    and 0 at 0, so a move that is spread over several numbers costs no more.
+    """
+    up, down = (orders - 1.0) * ratio, -orders * ratio
+    mild = up <= 30.0
+    bend = orders * _exp_beyond_line(np.where(mild, up, 0.0)) + (orders - 1.0) * _exp_beyond_line(down)
+    steep = up + np.log((orders + (orders - 1.0) * np.exp(down - up)) / (2.0 * orders - 1.0))
+    return np.asarray(np.where(mild, np.log1p(bend / (2.0 * orders - 1.0)), steep) / (orders - 1.0))
+
+
+def _exp_beyond_line(x: Curve) -> Curve:
+    """e^x − 1 − x, without cancellation near 0."""
+    series = 0.5 * x * x * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * (1.0 + x / 7.0)))))
+    return np.asarray(np.where(np.abs(x) < 0.01, series, np.expm1(x) - x))
+
+
+def zcdp(orders: Curve, rho: float) -> Curve:
+    """Anything ρ-zero-concentrated: aρ, by definition (Bun and Steinke 2016)."""
+    return orders * rho
+
+
+def between(orders: Curve, known: Mapping[float, float]) -> Curve:
+    """A curve that is known at some orders: (a − 1)D_a is convex in a and 0 at 1; infinite beyond the last of them."""
+    at = np.array(sorted(known))
+    heights = (at - 1.0) * np.array([known[a] for a in sorted(known)])
+    found = np.interp(orders, np.r_[1.0, at], np.r_[0.0, heights], right=np.inf)
+    return np.asarray(found / (orders - 1.0))
 
 
 def objective(orders: Curve, ratio: float, kappa: float) -> Curve:

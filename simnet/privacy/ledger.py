@@ -40,6 +40,12 @@ class Charge:
     kind: ChargeKind = "release"
     times: int = 1
 
+    def __post_init__(self) -> None:
+        """A charge that nobody can price is no charge."""
+        mechanism(self.mechanism, dict(self.parameters))
+        if self.times < 1:
+            raise BudgetError(f"{self.mechanism}: times = {self.times}, but a charge is for at least one use")
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -65,11 +71,7 @@ class Charge:
         known = dict(parameters)
         if name in MECHANISMS and bound in MECHANISMS[name].optional:
             known[bound] = 1.0
-        numbers = tuple(sorted((key, float(value)) for key, value in known.items()))
-        mechanism(name, dict(numbers))
-        if times < 1:
-            raise BudgetError(f"{name}: times = {times}, but a charge is for at least one use")
-        return cls(name, numbers, kind, times)
+        return cls(name, tuple(sorted((key, float(value)) for key, value in known.items())), kind, times)
 
     @property
     def use(self) -> Use:
@@ -96,12 +98,16 @@ class Account:
     The last of the theorems is the composition that gave the least proven ε.
 
     `label_epsilon` is the local guarantee of the labels alone, where they were randomised before anybody saw them.
+
+    `declared_epsilon` holds if what the author of a method declares is true. It is None where nothing is declared, and
+    infinite where even so no finite ε holds. Where something is declared, nothing is proven.
     """
 
     claimed_epsilon: float | None
     proven_epsilon: float | None
     basis: str
     label_epsilon: float | None = None
+    declared_epsilon: float | None = None
 
 
 def account(charges: Iterable[Charge], delta: float) -> Account:
@@ -123,7 +129,16 @@ def network(accounts: Iterable[Account]) -> Account:
         proven_epsilon=_worst([a.proven_epsilon for a in every]),
         basis="; ".join(dict.fromkeys(part for a in every for part in a.basis.split("; "))),
         label_epsilon=max(labels) if labels else None,
+        declared_epsilon=_declared_by_all(every),
     )
+
+
+def _declared_by_all(every: list[Account]) -> float | None:
+    """The worst agent's, those that declare nothing by proof; None if nobody declares anything."""
+    if all(a.declared_epsilon is None for a in every):
+        return None
+    proven = [math.inf if a.proven_epsilon is None else a.proven_epsilon for a in every]
+    return max(p if a.declared_epsilon is None else a.declared_epsilon for a, p in zip(every, proven, strict=True))
 
 
 class Ledger:
@@ -198,7 +213,9 @@ def _after(state: _Spending, charge: Charge) -> _Spending:
 def _account(uses: tuple[tuple[Use, int], ...], delta: float) -> Account:
     if not uses:
         return Account(0.0, 0.0, "nothing was released")
-    proven, composition = _proven(uses, delta)
+    epsilon, composition = _composed(uses, delta)
+    declared = any(MECHANISMS[use[0]].declared for use, _ in uses)
+    proven = math.inf if declared else epsilon
     theorems = dict.fromkeys(mechanism(use[0], dict(use[1])).theorem for use, _ in uses)
     prices = [(claim_of(use), count) for use, count in uses]
     label = sum(count * claim.label for claim, count in prices if claim is not None)
@@ -207,11 +224,12 @@ def _account(uses: tuple[tuple[Use, int], ...], delta: float) -> Account:
         proven_epsilon=_finite(proven),
         basis="; ".join([*theorems, composition] if proven else theorems),
         label_epsilon=label or None,
+        declared_epsilon=epsilon if declared else None,
     )
 
 
-def _proven(uses: tuple[tuple[Use, int], ...], delta: float) -> tuple[float, str]:
-    """The least proven ε, and the composition that gave it."""
+def _composed(uses: tuple[tuple[Use, int], ...], delta: float) -> tuple[float, str]:
+    """The least ε that follows from the prices of these uses, and the composition that gave it."""
     spent = sum((count * curve_of(use) for use, count in uses), start=0.0 * ORDERS)
     by_curves = curves.epsilon(spent, delta)
     traded = TradeOff()
@@ -240,7 +258,7 @@ def _claimed(prices: list[tuple[Claim | None, int]], delta: float) -> float | No
 
 @lru_cache(maxsize=1 << 12)
 def curve_of(use: Use) -> Curve:
-    """What one use costs by proof, over `ORDERS`."""
+    """What one use costs, over `ORDERS`: by proof, or by what its author declares."""
     numbers = dict(use[1])
     curve = mechanism(use[0], numbers).curve(ORDERS, numbers)
     curve.setflags(write=False)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from simnet.errors import BudgetError
-from simnet.privacy import claims
+from simnet.privacy import claims, generic
 from simnet.privacy.claims import Claim, Parameters
 from simnet.privacy.curves import Curve
 from simnet.privacy.problem import LocalProblem
@@ -37,6 +37,18 @@ class Mechanism:
     steps: Callable[[Parameters], tuple[Step, ...]]
     claim: Callable[[Parameters], Claim | None]
     optional: frozenset[str] = _LEAST
+    declared: bool = False
+    """Whether `steps` are what the author of a method says, with a proof that is not here: they give no proven ε."""
+    probabilities: frozenset[str] = frozenset()
+    """Parameters that are at most 1."""
+    series: str = ""
+    """Parameters of any number whose names begin so and end in a number above 1."""
+
+    def takes(self, key: str) -> bool:
+        """Whether a parameter has that name."""
+        if key in self.required | self.optional:
+            return True
+        return bool(self.series) and key.startswith(self.series) and generic.order_of(key) > 1.0
 
     def curve(self, orders: Curve, parameters: Parameters) -> Curve:
         """What one use costs at each order."""
@@ -47,7 +59,13 @@ class Mechanism:
         steps = self.steps(parameters)
         if steps and not parameters.get("least"):
             return None
-        return sum((step.trade_off() for step in steps), start=TradeOff())
+        found = TradeOff()
+        for step in steps:
+            one = step.trade_off()
+            if one is None:
+                return None
+            found += one
+        return found
 
 
 HUB = 0
@@ -61,11 +79,13 @@ def mechanism(name: str, parameters: Parameters) -> Mechanism:
         raise BudgetError(f"{name!r} is not a mechanism; known are {', '.join(sorted(MECHANISMS))}")
     if missing := found.required - parameters.keys():
         raise BudgetError(f"{name} needs {', '.join(sorted(missing))}")
-    if unknown := parameters.keys() - found.required - found.optional:
+    if unknown := [key for key in parameters if not found.takes(key)]:
         raise BudgetError(f"{name} has no parameter {', '.join(sorted(unknown))}")
     for key, value in parameters.items():
         if not (math.isfinite(value) and value >= 0.0):
             raise BudgetError(f"{name}: {key} = {value}, but it must be finite and not negative")
+        if key in found.probabilities and value > 1.0:
+            raise BudgetError(f"{name}: {key} = {value}, but a probability is at most 1")
     return found
 
 
@@ -247,6 +267,46 @@ MECHANISMS: dict[str, Mechanism] = {
     # The leaves of a trusted hub (DP-ADMM).
     "trusted-upload": Mechanism(
         "trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing
+    ),
+    # For anybody's method. No paper prices them: a claim belongs to the method that makes it.
+    "gaussian": Mechanism("Gaussian noise", frozenset({"sensitivity", "sigma"}), generic.gaussian, claims.unpriced),
+    "laplace": Mechanism("Laplace noise", frozenset({"sensitivity", "scale"}), generic.laplace, claims.unpriced),
+    "pure": Mechanism("a mechanism of pure ε", frozenset({"epsilon"}), generic.pure, claims.unpriced),
+    "zcdp": Mechanism("a zero-concentrated mechanism", frozenset({"rho"}), generic.zcdp, claims.unpriced),
+    "subsampled-gaussian": Mechanism(
+        "Gaussian noise on a sum over a Poisson sample",
+        frozenset({"rate", "sensitivity", "sigma"}),
+        generic.subsampled_gaussian,
+        claims.unpriced,
+        probabilities=frozenset({"rate"}),
+    ),
+    "threshold-test": Mechanism(
+        "sparse vector technique",
+        frozenset({"sensitivity", "threshold_scale", "query_scale", "cap"}),
+        generic.threshold_test,
+        claims.unpriced,
+    ),
+    "objective-perturbation": Mechanism(
+        "Gaussian objective perturbation with curvature and noise on the approximate minimiser",
+        _MINIMISER,
+        _perturbed_minimiser,
+        claims.unpriced,
+        _LEAST | {"regulariser", "transport"},
+    ),
+    # What the author of a method declares, as numbers, so that a log can be priced without the author's code.
+    "declared-pure": Mechanism(
+        "declared, not proven: pure ε", frozenset({"epsilon"}), generic.pure, claims.unpriced, declared=True
+    ),
+    "declared-zcdp": Mechanism(
+        "declared, not proven: ρ", frozenset({"rho"}), generic.zcdp, claims.unpriced, declared=True
+    ),
+    "declared-renyi": Mechanism(
+        "declared, not proven: a Rényi curve",
+        frozenset(),
+        generic.renyi,
+        claims.unpriced,
+        declared=True,
+        series=generic.ORDER,
     ),
     # A model as it is (ADMM).
     "bare-model": Mechanism("no noise, no privacy", frozenset(), _naked, claims.bare_model),

@@ -78,6 +78,11 @@ def laplace(rng: np.random.Generator, scale: float) -> float:
     return float(rng.laplace(0.0, scale))
 
 
+def laplace_vector(rng: np.random.Generator, scale: float, dimension: int) -> Vector:
+    """A vector of independent such numbers."""
+    return np.array([laplace(rng, scale) for _ in range(dimension)])
+
+
 def gamma_type(rng: np.random.Generator, rate: float, dimension: int) -> Vector:
     """A vector n with density proportional to exp(−rate·|n|).
 

@@ -23,14 +23,24 @@ from simnet.errors import BudgetError
 from simnet.privacy.budget import BARE_TOLERANCE, Facts, NoisePlan, span
 from simnet.privacy.ledger import BARE, Basis, Charge, account, claimed, trade_off_of
 from simnet.privacy.mechanisms import Bound, problem_parameters
-from simnet.privacy.noise import gamma_length, gamma_spread, gamma_type, gaussian, gaussian_length, gridded
+from simnet.privacy.noise import (
+    gamma_length,
+    gamma_spread,
+    gamma_type,
+    gaussian,
+    gaussian_length,
+    gridded,
+    laplace_vector,
+)
 from simnet.privacy.objective_perturbation import OUTPUT_SHARE, default_tolerance
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.rounding import certified, domain
 from simnet.privacy.trade_offs import TradeOff, gaussian_mean
 from simnet.vectors import Vector
 
-Noise = Literal["gamma", "gaussian"]
+Noise = Literal["gamma", "gaussian", "laplace"]
+DRAWS = {"gamma": gamma_type, "gaussian": gaussian, "laplace": laplace_vector}
+"""How noise of each kind is drawn."""
 GammaMechanism = Literal["penalty-gamma", "linear-gamma"]
 
 _SMALLEST, _LARGEST = 1e-12, 1e12
@@ -77,17 +87,16 @@ class NoiseSchedule(NoisePlan):
 
     def draw(self, plan: RoundPlan, rng: np.random.Generator, features: int) -> tuple[Vector, Vector]:
         """The method's noise of one of the rounds, and the noise on its approximate minimiser."""
-        noise = (gamma_type if self.noise == "gamma" else gaussian)(rng, plan.scale, features)
-        return noise, gaussian(rng, plan.output_sigma, features)
+        return DRAWS[self.noise](rng, plan.scale, features), gaussian(rng, plan.output_sigma, features)
 
     def on_grid(self, plan: RoundPlan, release: Vector) -> Vector:
         """What a round releases, on the grid of the noise that was added last: to the output, or the method's own."""
-        if plan.output_sigma or self.noise == "gaussian":
+        if plan.output_sigma or self.noise != "gamma":
             return gridded(release, plan.output_sigma or plan.scale)
         return gridded(release, gamma_spread(plan.scale, len(release)) if plan.scale else 0.0)
 
     def amounts(self) -> Facts:
-        scale = "rate α, first round to last" if self.noise == "gamma" else "σ, first round to last"
+        scale = {"gamma": "rate α", "gaussian": "σ", "laplace": "scale"}[self.noise] + ", first round to last"
         return {
             "rounds that use the data": len(self.rounds),
             "noise": "none" if self.silent else self.noise,
@@ -111,20 +120,29 @@ def bare_schedule(rounds: int, tolerance: float | None) -> NoiseSchedule:
 
 
 def calibrated(
-    at: Callable[[float], list[RoundPlan]], epsilon: float, delta: float, *, basis: Basis = "proven", part: str
+    at: Callable[[float], list[RoundPlan]],
+    epsilon: float,
+    delta: float,
+    *,
+    basis: Basis = "proven",
+    part: str,
+    beside: Sequence[Charge] = (),
 ) -> list[RoundPlan]:
     """The rounds at the smallest scale that costs at most (ε, δ), by proof or by the papers' claims.
 
-    `at` gives the rounds at a scale, 1/α or σ of the first round; `part` names what no noise can reduce.
+    `at` gives the rounds at a scale, 1/α or σ of the first round; `part` names what no noise can reduce, such as the
+    charges `beside` them.
     """
 
     def loss(scale: float) -> float:
         # Equal charges at once: a state of spending for each of them would be made otherwise.
-        charges = [replace(charge, times=times) for charge, times in Counter(p.charge for p in at(scale)).items()]
+        counts = Counter(p.charge for p in at(scale))
+        charges = [*beside, *(replace(charge, times=times) for charge, times in counts.items())]
         found = account(charges, delta).proven_epsilon if basis == "proven" else claimed(charges, delta)
         return math.inf if found is None else found
 
-    if basis == "proven" and (exact := _exact_scale([plan.charge for plan in at(1.0)], epsilon, delta)):
+    asked = [*beside, *(plan.charge for plan in at(1.0))]
+    if basis == "proven" and (exact := _exact_scale(asked, epsilon, delta)):
         return at(exact)
     return at(smallest_scale(loss, epsilon, part))
 

@@ -24,12 +24,13 @@ from simnet.privacy.budget import BARE_TOLERANCE, Facts, NoisePlan
 from simnet.privacy.curves import ORDERS, Curve
 from simnet.privacy.ledger import BARE, Charge, account, curve_of, trade_off_of
 from simnet.privacy.mechanisms import Bound, problem_parameters
-from simnet.privacy.noise import gaussian_length
+from simnet.privacy.noise import gaussian_length, gridded
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.rounding import UNIT, certified, domain
 from simnet.privacy.sparse_vector import SvtPlan
 from simnet.privacy.steps import ObjectiveStep
 from simnet.privacy.trade_offs import TradeOff, largest_ratio
+from simnet.vectors import Vector
 
 OUTPUT_SHARE = 0.01
 
@@ -61,6 +62,22 @@ class PerturbationPlan(NoisePlan):
     def stop(self) -> float:
         """Where a solve ends, so that its certificate is `tolerance`."""
         return certified(self.tolerance, self.domain)
+
+    def draw(self, rng: np.random.Generator, features: int) -> tuple[Vector, Vector]:
+        """b1, which is added to the linear term of the objective, and b2, for `finished`.
+
+        It is drawn in every round, used or not, so that a skip shifts no later draw.
+        """
+        return self.scaled(rng.standard_normal(2 * features))
+
+    def scaled(self, drawn: Vector) -> tuple[Vector, Vector]:
+        """b1 and b2, made of standard normal numbers."""
+        features = len(drawn) // 2
+        return self.sigma1 * drawn[:features], self.sigma2 * drawn[features:]
+
+    def finished(self, theta: Vector, b2: Vector) -> Vector:
+        """What is released of an approximate minimiser."""
+        return gridded(theta + b2, self.sigma2)
 
     def amounts(self) -> Facts:
         facts: Facts = {
@@ -119,10 +136,11 @@ def fixed(
     test: SvtPlan | None = None,
     test_charge: Charge | None = None,
     rounds: int = 0,
+    mechanism: str = "perturbed-minimiser",
 ) -> PerturbationPlan:
     """σ1 in the objective, σ2 on the minimiser; with a `test`, at most `releases` of them in so many `rounds`."""
     shared = test is not None and test.shared_noise
-    name = "selected-output" if shared else "perturbed-minimiser"
+    name = "selected-output" if shared else mechanism
     objective = problem_parameters(problem) | {"sigma": sigma1}
     numbers = objective | {"tolerance": tolerance, "output_sigma": sigma2}
     if problem.regulariser > 0.0:
@@ -158,6 +176,7 @@ class Target:
         tolerance: float | None = None,
         output_share: float | None = None,
         bound: Bound = "least",
+        mechanism: str = "perturbed-minimiser",
     ) -> None:
         share = OUTPUT_SHARE if output_share is None else output_share
         if not epsilon > 0.0:
@@ -170,6 +189,7 @@ class Target:
         self.tolerance = default_tolerance(problem) if tolerance is None else tolerance
         self.output_ratio = share / (1.0 - share)
         self.bound = bound
+        self.mechanism = mechanism
 
     def plan(
         self,
@@ -194,6 +214,7 @@ class Target:
             test=test,
             test_charge=test_charge,
             rounds=objectives,
+            mechanism=self.mechanism,
         )
         if plan.epsilon > self.epsilon:
             raise BudgetError(f"the plan for ε = {self.epsilon:g} came out at {plan.epsilon}: please report this")

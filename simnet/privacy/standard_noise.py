@@ -35,6 +35,11 @@ def standard_gaussian(noise: Vector, sigma: float, blur: Square | None = None) -
     return whitened
 
 
+def standard_laplace(noise: Vector, scale: float) -> Vector:
+    """Independent Laplace numbers as Gaussian ones of the same probability."""
+    return np.asarray(np.sign(noise) * -scipy.special.ndtri(0.5 * np.exp(-np.abs(noise) / scale)))
+
+
 def standard_gamma(noise: Vector, rate: float, spread: float = 0.0) -> Vector:
     """Noise of density exp(−rate |n|), to which N(0, spread² I) was added, as a Gaussian vector."""
     norm = float(np.linalg.norm(noise))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from simnet.privacy import curves, trade_offs
 from simnet.privacy.curves import Curve
+from simnet.privacy.subsampled import subsampled_gaussian
 from simnet.privacy.trade_offs import TradeOff
 
 
@@ -19,9 +21,9 @@ class Step(ABC):
     def curve(self, orders: Curve) -> Curve:
         """A bound on the Rényi divergence at each order."""
 
-    @abstractmethod
-    def trade_off(self) -> TradeOff:
-        """The same as a Gaussian trade-off."""
+    def trade_off(self) -> TradeOff | None:
+        """The same as a Gaussian trade-off; None if only its curve is known."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,51 @@ class PureStep(Step):
 
     def trade_off(self) -> TradeOff:
         return TradeOff(pure=self.times * self.epsilon)
+
+
+@dataclass(frozen=True)
+class LaplaceStep(Step):
+    """Laplace noise of that scale on every number of a vector whose numbers move by at most `sensitivity` in all."""
+
+    sensitivity: float
+    scale: float
+
+    def curve(self, orders: Curve) -> Curve:
+        return curves.laplace(orders, self.sensitivity / self.scale)
+
+    def trade_off(self) -> TradeOff:
+        return TradeOff(pure=self.sensitivity / self.scale)
+
+
+@dataclass(frozen=True)
+class ZcdpStep(Step):
+    """Something ρ-zero-concentrated."""
+
+    rho: float
+
+    def curve(self, orders: Curve) -> Curve:
+        return curves.zcdp(orders, self.rho)
+
+
+@dataclass(frozen=True)
+class SampledGaussianStep(Step):
+    """Noise on a sum over a Poisson sample: `rate` q below 1, `ratio` ν = c/σ."""
+
+    rate: float
+    ratio: float
+
+    def curve(self, orders: Curve) -> Curve:
+        return subsampled_gaussian(orders, self.rate, self.ratio)
+
+
+@dataclass(frozen=True)
+class KnownStep(Step):
+    """Something of which the divergence is known at some orders."""
+
+    known: Mapping[float, float]
+
+    def curve(self, orders: Curve) -> Curve:
+        return curves.between(orders, self.known)
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,8 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """true: all messages are linear in models that got Gaussian noise once, so that ε can be told for each observer"""
     published: bool = False
     """true: what no mechanism protects was taken out of the record"""
+    silences: dict[str, bool] = {}
+    """the method's own reasons to skip a round, and whether each depends on the data"""
     foreign: dict[str, str] = {}
     """the parts of the user's own, by the reference that names each: SHA-256 of the source of its module"""
 
@@ -98,6 +100,8 @@ class SolveFinished(AtAgent, frozen=True, forbid_unknown_fields=True):
     """gradient evaluations used"""
     residual: float | None = None
     """gradient norm at the end (private logs only)"""
+    notes: dict[str, float] | None = None
+    """figures of the method's own (private logs only)"""
 
 
 class SvtTested(AtAgent, frozen=True, forbid_unknown_fields=True):
@@ -144,14 +148,19 @@ class BroadcastSent(AtAgent, frozen=True, forbid_unknown_fields=True):
     """encoded model, without the frame"""
 
 
+REASONS = ("test", "exhausted", "budget", "listening", "crash", "domain")
+"""Why an agent of any method may skip a round."""
+
+
 class BroadcastSkipped(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The agent sent nothing this round."""
 
     told: ClassVar[str] = "agent {agent} skipped round {round} ({reason})"
 
-    reason: Literal["test", "exhausted", "budget", "listening", "crash", "domain"]
-    """the test failed, all releases are used up, the ledger refused, the agent has nothing to say in this method, a
-    crash took what it would have said, or neighbours' values have made its problem one that cannot be solved safely"""
+    reason: str
+    """`test`: it failed; `exhausted`: all releases are used up; `budget`: the ledger refused; `listening`: the agent
+    has nothing to say in this method; `crash`: it took what the agent would have said; `domain`: neighbours' values
+    have made its problem one that cannot be solved safely; or one of the method's own, which the first line lists"""
 
 
 class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):

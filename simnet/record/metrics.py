@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 from pydantic import Field
@@ -132,9 +132,6 @@ _COUNTED: dict[type[events.Event], str] = {
 }
 """What is counted one by one, and under which name."""
 _ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
-_REASONS: tuple[str, ...] = next(
-    get_args(field.type) for field in msgspec.structs.fields(events.BroadcastSkipped) if field.name == "reason"
-)
 _GATHERED = ("messages", "delivered", "lost", "payload_bytes", "wire_bytes")
 
 
@@ -179,7 +176,7 @@ class Metrics:
         self._degrees: Counter[int] = Counter()
         self.counters = Counters()
         self._add = self.counters.add
-        self._skips: dict[str, int] = dict.fromkeys(_REASONS, 0)
+        self._skips: dict[str, int] = dict.fromkeys(events.REASONS, 0)
         self._accuracy: events.EvaluationDone | None = None
         self._privacy = PrivacyMeter(0.5, 0)
         self._began: dict[int, float] = {}
@@ -209,6 +206,7 @@ class Metrics:
             self.observed, self._feeds = Observed(), True
             self.observed(self._events, self._now, event)
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
+        self._skips |= dict.fromkeys(event.silences, 0)
         self.counters.open(len(event.rows))
         self._air = Airtime([0.0] * len(event.rows))
         self._prices = Cost.model_validate(event.scenario.get("cost", {}))
@@ -241,7 +239,7 @@ class Metrics:
         if type(event) is events.MessageLost:
             self._add(sender, "corrupted", int(event.reason == "corrupted"))
         if type(event) is events.BroadcastSkipped:
-            self._skips[event.reason] += 1
+            self._skips[event.reason] = self._skips.get(event.reason, 0) + 1
         if type(event) is events.MessageRetransmitted:
             self._add(sender, "transmissions")
             self._add(sender, "wire_bytes", event.wire_bytes)

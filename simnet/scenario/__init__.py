@@ -269,6 +269,9 @@ class Scenario(Section):
         )
         if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
             raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
+        if around.states_get_lost and not self.algorithm.begins_again:
+            who = self.algorithm.name
+            raise ValueError(f"fault: an agent of {who} cannot begin again without its state; keep it (state = 'kept')")
         if reason := self.algorithm.misfit(around) or self.algorithm.misfit_of_privacy(self.privacy):
             raise ValueError(reason)
         if reason := self._misfit_of_codec():
@@ -284,6 +287,11 @@ class Scenario(Section):
             return f"it tells differences, and {self.algorithm.word} sends more than its model"
         loses = "fault" if self.fault else self.network.loses
         return None if codec.survives_loss or loses is None else unsurvived(loses)
+
+    @property
+    def loading(self) -> Loading:
+        """Where its parts come from, and those that have been loaded."""
+        return self._loading
 
     @property
     def pacing(self) -> Pacing:

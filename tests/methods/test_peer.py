@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simnet.methods.peer import GRID, added, reachable, without_noise
+from simnet.privacy.recovered import GRID, added, reachable, without_noise
 
 
 def test_the_true_gradient_is_always_possible_and_another_often_is_not():

@@ -43,3 +43,25 @@ def response_beside_gaussian(label_epsilon: float, mean: float, delta: float) ->
     response = pld.from_randomized_response(2.0 * flip_probability(label_epsilon), 2)
     gaussian = pld.from_gaussian_mechanism(1.0 / mean, use_connect_dots=True)
     return float(response.compose(gaussian).get_epsilon_for_delta(delta))
+
+
+def sampled_epsilon(rate: float, ratio: float, times: int, delta: float) -> float:
+    """ε at δ of `times` pairs (1−q)N(0, 1) + qN(±ν, 1), seen through cells so narrow that hardly anything is lost.
+
+    What is seen through cells is a function of the truth, so this is no more than it.
+    """
+    import numpy as np
+    from dp_accounting.pld import privacy_loss_distribution as pld
+    from scipy.stats import norm
+
+    edges = np.linspace(-9.0 - ratio, 9.0 + ratio, 4001)
+
+    def cells(mean: float) -> dict[int, float]:
+        mass = np.diff((1.0 - rate) * norm.cdf(edges) + rate * norm.cdf(edges - mean))
+        return {place: float(value) for place, value in enumerate(mass) if value > 0.0}
+
+    up, down = ({k: np.log(v) for k, v in cells(mean).items()} for mean in (ratio, -ratio))
+    one = pld.from_two_probability_mass_functions(
+        up, down, pessimistic_estimate=False, value_discretization_interval=1e-4, symmetric=True
+    )
+    return float(one.self_compose(times).get_epsilon_for_delta(delta))
