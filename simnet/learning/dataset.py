@@ -1,4 +1,4 @@
-"""A data set, rows of features with labels −1 and +1, and its scaling to rows of norm at most 1.
+"""A data set, rows of features with labels, and its scaling to rows of norm at most 1.
 
 Every sensitivity bound assumes that norm. Columns are divided by their largest absolute value, then rows longer than 1
 are shortened to 1. Column maxima are treated as public, as the papers treat them: no privacy is charged for them.
@@ -8,8 +8,8 @@ Scaling twice is not the same as scaling once: the second time the columns of sh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,19 +27,37 @@ BREAK_EVEN_DENSITY = 0.15
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
+LabelKind = Literal["sign", "class", "number"]
+"""What labels are: −1 and +1, or classes 0, 1, 2, …, or any numbers."""
+LABELS_ARE: dict[LabelKind, str] = {
+    "sign": "-1 or +1",
+    "class": "classes, counted from 0",
+    "number": "finite numbers",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Features, one row per sample, with a label of −1 or +1 for each."""
+    """Features, one row per sample, with a label for each."""
 
     name: str
     X: Matrix
     y: Vector
+    labels: LabelKind = "sign"
 
     def __post_init__(self) -> None:
         if self.y.shape != (self.X.shape[0],):
             raise DataError(f"{self.name}: {self.X.shape[0]} rows need as many labels, not {self.y.shape}")
-        if not np.all(np.abs(self.y) == 1.0):
-            raise DataError(f"{self.name}: labels must be -1 or +1")
+        if not np.all(self._fit()):
+            raise DataError(f"{self.name}: labels must be {LABELS_ARE[self.labels]}")
+
+    def _fit(self) -> npt.NDArray[np.bool_]:
+        """Which labels are of their kind."""
+        if self.labels == "sign":
+            return np.equal(np.abs(self.y), 1.0)
+        if self.labels == "number":
+            return np.isfinite(self.y)
+        return (self.y >= 0.0) & np.equal(self.y % 1.0, 0.0)
 
     @property
     def rows(self) -> int:
@@ -51,7 +69,7 @@ class Dataset:
 
     def take(self, indices: npt.NDArray[np.intp]) -> Dataset:
         """The rows at `indices`, in that order."""
-        return Dataset(self.name, self.X[indices], self.y[indices])
+        return replace(self, X=self.X[indices], y=self.y[indices])
 
 
 def row_bytes(dataset: Dataset) -> tuple[bytes, ...]:
@@ -89,7 +107,7 @@ def joined(parts: Sequence[Dataset]) -> Dataset:
         X = scipy.sparse.csr_array(scipy.sparse.vstack(sparse))
     else:
         X = np.vstack([part.X.toarray() if isinstance(part.X, scipy.sparse.csr_array) else part.X for part in parts])
-    return Dataset(parts[0].name, X, np.concatenate([part.y for part in parts]))
+    return replace(parts[0], X=X, y=np.concatenate([part.y for part in parts]))
 
 
 def scale_columns(X: Matrix, like: Matrix) -> Matrix:
@@ -139,7 +157,7 @@ def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None, 
             X = scipy.sparse.hstack([X, scipy.sparse.csr_array(ones)], format="csr")
         else:
             X = np.hstack([X, ones])
-    return Dataset(dataset.name, compact(bound_rows(X)), dataset.y)
+    return replace(dataset, X=compact(bound_rows(X)))
 
 
 def _peaks(X: Matrix, axis: int) -> Vector:

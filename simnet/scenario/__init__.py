@@ -26,7 +26,6 @@ from pydantic import (
 
 from simnet.agent.pacing import AnyPacing, Compute, Ideal, Pacing
 from simnet.errors import ScenarioError
-from simnet.learning.dealing import BY_LABEL
 from simnet.learning.sources import Data
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
@@ -39,7 +38,7 @@ from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.foreign import Loading
 from simnet.parts.part import OneOf, Section
 from simnet.privacy.budget import Privacy
-from simnet.record.fitness import LABELS_DEAL, PEAKS_SCALE, TIMES_TELL
+from simnet.record.fitness import DEALT_BY, PEAKS_SCALE, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.toml import escaped, parse, shown
@@ -301,7 +300,7 @@ class Scenario(Section):
     def caveats(self, *, live: bool = False) -> list[str]:
         """What ε does not cover in a run of it; real work takes its own time, whatever the scenario says of it."""
         found = [TIMES_TELL] if (live or self.compute.tells) and not self.pacing.keeps_time else []
-        found += [LABELS_DEAL] if self.data.partition in BY_LABEL else []
+        found += DEALT_BY[self.data.partition.looks_at]
         return found + ([PEAKS_SCALE] if self.data.tells_peaks else [])
 
     @classmethod

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from simnet.agent.pacing import PACINGS
-from simnet.learning.sources import FILE, SOURCES
+from simnet.learning.partitions import PARTITIONS
+from simnet.learning.sources import SOURCES, WELL_KNOWN, FileRows
 from simnet.methods import METHODS
 from simnet.network.codec import CODECS
 from simnet.network.latency import LATENCIES
@@ -30,7 +31,8 @@ def catalogue() -> dict[str, dict[str, str]]:
     """Topic → name → one line."""
     return {
         "algorithms": _lines(METHODS),
-        "data": {word: source.line for word, source in SOURCES.items()} | {"a file": FILE.line},
+        "data": _lines(SOURCES) | dict.fromkeys(WELL_KNOWN, "found in SIMNET_DATA") | _lines({"a file": FileRows}),
+        "partitions": _lines(PARTITIONS),
         "topologies": _lines(TOPOLOGIES),
         "pacing": _lines(PACINGS),
         "transports": _lines(TRANSPORTS),

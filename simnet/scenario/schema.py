@@ -48,7 +48,9 @@ class Place:
         if self.tables:
             table = f"a table whose {self.tag} is one of {', '.join(self.kinds)}" if self.tag else "a table"
             if self.one_of is not None and self.one_of.bare:
-                return f"one of {', '.join(self.kinds)}, or a table with that {self.tag}"
+                other = self.one_of.otherwise
+                words = [*self.kinds, *(() if other is None else (getattr(other, "what", "another word"),))]
+                return f"one of {', '.join(words)}, or a table with that {self.tag}"
             return table if self.value is None else f"{getattr(self.value, 'what', 'a value')}, or {table}"
         if self.choices:
             words = ", ".join(self.choices)

@@ -20,8 +20,7 @@ _IMPORT = re.compile(r"^ *(?:import (simnet[\w.]*)|from (simnet[\w.]*) import (\
 def run_key(scenario: Scenario, digests: dict[Path, str] | None = None) -> str:
     """128 bits, in hexadecimal. `digests` remembers the files that many scenarios of a study name."""
     parts = [json.dumps(scenario.resolved(), sort_keys=True, ensure_ascii=False), code_version()]
-    data = scenario.data
-    named = data.origin.files(data, scenario.find) + [scenario.find(name) for name in scenario.files()]
+    named = scenario.data.source.paths(scenario.find) + [scenario.find(name) for name in scenario.files()]
     parts += [_digest(path, {} if digests is None else digests) for path in named]
     parts += [part.sha256 for part in scenario.foreign()]
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
