@@ -217,9 +217,10 @@ class Method(Part):
         return None
 
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
-        """The noise of all agents."""
+        """The noise of all agents; where nobody has any, there is no budget to keep."""
         found = {size: self.plan(privacy, size, rounds) for size in dict.fromkeys(sizes)}
-        return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), self.limit(privacy))
+        limit = math.inf if all(plan is None for plan in found.values()) else self.limit(privacy)
+        return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), limit)
 
     def limit(self, privacy: Privacy) -> float:
         """The ε beyond which ledgers refuse."""
