@@ -116,7 +116,8 @@ class Objective(ABC):
         Of neighbouring data sets, which differ in one row, the means are at most 2·bound/m apart; `rounding.lengthened`
         has room for the rounding of the sum. `rows` picks some rows, as Poisson sampling does; the divisor stays m.
         """
-        norms, total = self.pullback(theta)
+        with np.errstate(over="ignore", invalid="ignore"):  # a sentence follows
+            norms, total = self.pullback(theta)
         # A norm of d terms, or a product of such, errs by a factor within 1 ± (d + 16)u: see `dataset.bound_rows`.
         margin = 2.0 * (self.features + 16) * UNIT_ROUNDOFF
         lengths = self.weight * norms

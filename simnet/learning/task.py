@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Final, final
+from typing import ClassVar, Final, final
 
 import numpy as np
 from pydantic import model_validator
@@ -118,6 +118,10 @@ class MarginTask(Task):
 
     has: ClassVar[frozenset[str]] = frozenset({"gradient", "convex", "smooth", "solve", "margins"})
     labels: ClassVar[LabelKind] = "sign"
+    lipschitz: ClassVar[float]
+    """L, a bound on |l'|; a property where it depends on fields."""
+    smoothness: ClassVar[float]
+    """c1, a bound on l''."""
 
     @model_validator(mode="after")
     def _constants_are_true(self) -> MarginTask:
@@ -126,16 +130,13 @@ class MarginTask(Task):
                 raise ValueError(f"{type(self).__name__} has no number `{name}`, on which ε rests")
         loss = loss_of(self)
         if loss not in LOSSES.values():
-            check_grid(loss)
+            try:
+                check_grid(loss)
+            except TaskError as error:
+                raise ValueError(str(error).removeprefix(f"task {loss.name}: ")) from None
         if (self.gradient_bound, self.smoothness) != (loss.lipschitz, loss.smoothness):
             raise ValueError("gradient_bound: that of a MarginTask is its lipschitz constant")
         return self
-
-    if TYPE_CHECKING:
-
-        @property
-        def lipschitz(self) -> float:
-            """L, a bound on |l'|."""
 
     def value(self, z: Vector) -> Vector:
         """l of each margin."""
@@ -152,7 +153,6 @@ class MarginTask(Task):
     @property
     def loss(self) -> Loss:
         """The loss as objectives use it."""
-        assert self.smoothness is not None, "it was validated"
         constants = {"lipschitz": float(self.lipschitz), "smoothness": float(self.smoothness)}
         return Loss(self.word, self.value, lambda z, out=None: self.slope(z), self.bend, **constants)
 

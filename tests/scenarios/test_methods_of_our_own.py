@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import simnet
-from simnet import Scenario, live, run
+from simnet import Scenario, run
 from simnet.cli import app
 from simnet.record import events
 from simnet.record.laws import Laws
