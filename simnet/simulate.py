@@ -250,7 +250,7 @@ def first_event(
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
         rows=[objective.rows for objective in built.objectives],
         features=built.length,
-        error=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
+        test_error_is=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
         attached=list(attached),
         names=agent_names(built.graph),
         fit=_fitness(built, own=own),

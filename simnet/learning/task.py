@@ -130,10 +130,7 @@ class MarginTask(Task):
                 raise ValueError(f"{type(self).__name__} has no number `{name}`, on which ε rests")
         loss = loss_of(self)
         if loss not in LOSSES.values():
-            try:
-                check_grid(loss)
-            except TaskError as error:
-                raise ValueError(str(error).removeprefix(f"task {loss.name}: ")) from None
+            check_grid(self.loss)
         if (self.gradient_bound, self.smoothness) != (loss.lipschitz, loss.smoothness):
             raise ValueError("gradient_bound: that of a MarginTask is its lipschitz constant")
         return self
