@@ -219,9 +219,8 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
 
 def _begin_at_the_start(built: World, peers: Sequence[Peer]) -> None:
     """Refuse peers that begin at zero where the task begins elsewhere: a network would never leave it."""
-    starts = [objective.start for objective in built.training]
-    alike = all(np.array_equal(peer.theta, start) for peer, start in zip(peers, starts, strict=True))
-    if starts[0].any() and not alike:
+    start = built.training[0].start
+    if start.any() and not all(np.array_equal(peer.theta, start) for peer in peers):
         raise ScenarioError(
             f"task: {built.scenario.learned.word} begins at a point of its own, not at zero, and "
             f"{built.scenario.algorithm.name} does not; its peer begins with `super().__init__(objective.start)`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated
 
 from simnet.learning.linear_tasks import LogisticTask, MultinomialTask, RidgeTask, SmoothedHingeTask
@@ -14,6 +15,7 @@ TASKS: dict[str, type[Task]] = table(LogisticTask, SmoothedHingeTask, RidgeTask,
 AnyTask = Annotated[Task, OneOf(TASKS, short=bare_word)]
 
 
+@cache
 def classifier(loss: str) -> Task:
     """What is learned where a scenario names no task: the linear classifier with the method's loss."""
     return TASKS[loss].model_validate({"kind": loss})

@@ -402,7 +402,7 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
 
     round: int
     test_error: float
-    """share of errors on the test set, or what the task has in its place (`run.started`, test_error_is); mean over agents"""
+    """share of errors on the test set, or what `test_error_is` of `run.started` says; mean over agents"""
     consensus: float
     """root mean square distance of the models from their mean"""
     dual_drift: float
