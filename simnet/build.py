@@ -119,10 +119,10 @@ def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, st
     from simnet.privacy.secret_noise import SecretStreams  # here: few runs need a cipher
 
     key = fresh_key() if privacy.noise_key is None else read_key(scenario.find(privacy.noise_key))
-    return SecretStreams(scenario.seed, secret=noise_root(key, _identity(scenario, parts))), fingerprint(key)
+    return SecretStreams(scenario.seed, secret=noise_root(key, identity(scenario, parts))), fingerprint(key)
 
 
-def _identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
+def identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
     """What distinguishes a run from all others: the code, every setting, every file that it names, and every row."""
     yield VERSION.encode()
     yield json.dumps(scenario.resolved(), sort_keys=True).encode()

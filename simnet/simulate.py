@@ -33,6 +33,7 @@ from simnet.record.metrics import Metrics, Row
 from simnet.record.observed import Observed
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
+from simnet.scenario.inputs import hashes, named_files, row_files
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.faults import happenings, schedule
 from simnet.sim.memory import gc_paused
@@ -255,6 +256,8 @@ def first_event(
         fit=_fitness(built, own=own),
         caveats=caveats,
         noise_key=built.noise_key,
+        files=hashes(named_files(built.scenario)),
+        data=hashes(row_files(built.scenario)),
         in_step=built.scenario.network.pacing.aligned,
         linear_gaussian=linear and fitness.TIMES_TELL not in caveats,
         silences=algorithm.silences,

@@ -85,6 +85,10 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """the method's own reasons to skip a round, and whether each depends on the data"""
     foreign: dict[str, str] = {}
     """the parts of the user's own, by the reference that names each: SHA-256 of the source of its module"""
+    files: dict[str, str] = {}
+    """SHA-256 of every file that the scenario names and the run read, by its name in the scenario"""
+    data: dict[str, str] = {}
+    """SHA-256 of the files that the rows came from; left out of what is published"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
