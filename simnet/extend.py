@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from simnet.learning.dataset import Dataset
+from simnet.learning.metric_parts import Metric
+from simnet.learning.row_objective import Objective, RowGradients
+from simnet.learning.task import MarginTask, Task
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.admm import Decentralised as AdmmMethod
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
@@ -56,15 +60,19 @@ __all__ = [
     "Candidate",
     "Charge",
     "Count",
+    "Dataset",
     "Facts",
     "Field",
     "Finding",
     "Known",
     "LocalProblem",
+    "MarginTask",
     "Method",
+    "Metric",
     "Name",
     "NoisePlan",
     "NonNegative",
+    "Objective",
     "Parts",
     "Peer",
     "Positive",
@@ -75,6 +83,7 @@ __all__ = [
     "Probability",
     "Proposal",
     "ReadyPlan",
+    "RowGradients",
     "SampledPlan",
     "Seconds",
     "Setting",
@@ -83,6 +92,7 @@ __all__ = [
     "Streams",
     "Surroundings",
     "Switch",
+    "Task",
     "ThresholdTest",
     "Vector",
     "Whole",

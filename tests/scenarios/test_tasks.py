@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from simnet import Scenario, run
+from simnet.audit import Audit, audit
+from simnet.audit.result import Verdict
+from simnet.build import build
+from simnet.cli.terminal import compare_table, run_table
 from simnet.errors import ScenarioError, TaskError
-from simnet.learning.dataset import Dataset
+from simnet.learning.dataset import Dataset, joined
 from simnet.learning.sources import SOURCES, RowSource
 from simnet.learning.task_parts import TASKS
 from simnet.record import events
+from simnet.record.lines import unpack
 from simnet.record.verify import replay
-from tests.worlds import ROWS, unlawful
+from simnet.report.run_facts import read_run
+from simnet.report.run_page import run_page
+from simnet.studies.frames import run_row
+from tests.live.test_fleet import same_course, with_kills
+from tests.worlds import PATIENT, ROWS, unlawful
 
 METHODS = Path(__file__).parents[2] / "scenarios" / "methods"
 DP = {"name": "dp_gossip.py:DpGossip", "step": 1.0}
@@ -77,13 +89,10 @@ def test_plain_admm_finds_the_optimum_of_all_rows(task: str, source: str):
     result = run(scenario.with_(**{"privacy.calibration": "none"}))
     assert result.summary["accuracy"]["consensus"] < 1e-3
     if task == "ridge":
-        from simnet.build import build
-        from simnet.learning.dataset import joined
-
         rows = joined(list(build(scenario).learning.parts))
         optimum = np.linalg.solve(rows.X.T @ rows.X / rows.rows + 0.01 * np.eye(4), rows.X.T @ rows.y / rows.rows)
         released = [event.value for _, _, event in result.events if isinstance(event, events.ReleaseMade)]
-        assert np.frombuffer(__import__("base64").b64decode(released[-1])) == pytest.approx(optimum, abs=2e-3)
+        assert unpack(released[-1]) == pytest.approx(optimum, abs=2e-3)
 
 
 def test_the_task_of_a_word_is_the_classifier_with_that_loss():
@@ -182,8 +191,6 @@ def test_a_loss_of_ones_own_with_a_false_constant_is_refused(tmp_path: Path):
 
 
 def test_a_loss_of_ones_own_is_calibrated_by_its_own_constants(tmp_path: Path):
-    from simnet.build import build
-
     mine = with_loss(tmp_path, 2.0)
     ours = build(mine.with_(task="logistic"))
     plan, other = build(mine).calibration.plans[0], ours.calibration.plans[0]
@@ -246,3 +253,73 @@ def test_a_method_that_would_begin_a_network_at_zero_is_refused(tmp_path: Path):
 
 def test_every_task_is_listed_with_a_line():
     assert all((task.__doc__ or "").strip() for task in TASKS.values())
+
+
+PAGE = (METHODS.parents[1] / "docs" / "tasks.md").read_text()
+
+
+def test_the_examples_of_the_page_run_and_come_near_the_optimum(tmp_path: Path):
+    files = re.findall(r"```python\n# (\w+\.py): task = \"(\S+)\"\n(.*?)```", PAGE, re.S)
+    assert [file for file, _, _ in files] == ["my_loss.py", "my_task.py"]
+    for file, _, source in files:
+        (tmp_path / file).write_text(source)
+    (tmp_path / "dp_gossip.py").write_text((METHODS / "dp_gossip.py").read_text())
+    hinge = {"task": files[0][1], "data": ROWS, "algorithm": {"name": "pp-admm", "eta": 1.0}, "rounds": 10}
+    assert run(world(folder=tmp_path, **hinge)).summary["accuracy"]["test_error"] < 0.25
+    robust = world("line", tmp_path, task=files[1][1], metric=["my_task.py:Norm"])
+    noisy = run(robust).summary
+    assert noisy["test_error_is"] == "mean absolute error"
+    assert noisy["measures"]["Norm"] > 0.1
+    admm = {"algorithm": {"name": "admm", "eta": 0.1}, "privacy": {"calibration": "none"}}
+    plain = run(world("line", tmp_path, task=files[1][1], rounds=100, **admm)).summary
+    assert plain["accuracy"]["test_error"] < 0.1
+    assert plain["accuracy"]["consensus"] < 1e-3
+
+
+def test_the_table_of_the_page_is_what_the_tasks_say():
+    for word, task in TASKS.items():
+        row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{word}`")).split(" | ")
+        assert row[1] == task.labels
+        assert set(row[5].rstrip(" |").split(", ")) == task.has
+
+
+def test_a_run_of_another_task_is_shown_in_tables_pages_and_studies(tmp_path: Path):
+    result = run(world("line", task="ridge", metric=["worst-error"]), tmp_path)
+    plain = run(world("synthetic", data=ROWS))
+    console = Console(width=300, file=io.StringIO(), record=True)
+    console.print(run_table(result), compare_table([result, plain]), run_table(plain))
+    shown = console.export_text()
+    assert "root mean square error, mean over agents" in shown
+    assert re.search(r"worst error .*0\.\d+", shown)
+    assert re.search(r"time s\s+mean absolute error\s+worst error", shown)
+    assert result.folder is not None
+    page = run_page(read_run(result.folder))
+    assert re.search(r'"test_error_is": ?"root mean square error"', page)
+    assert "Worst error" in page
+    row = run_row(
+        {"key": "k", "seed": 1, "error": None, "final": True, "summary": result.summary, "scenario": {}, "code": ""}
+    )
+    assert row["error"] is None
+    assert row["worst_error"] == result.summary["measures"]["worst_error"]
+    assert not {"measures", "test_error_is"} & plain.summary.keys()
+
+
+@pytest.mark.parametrize(("task", "source"), [("multinomial", "blobs"), ("ridge", "line"), ("neural", "blobs")])
+@pytest.mark.parametrize("canary", ["label-flip", "worst-case"])
+def test_an_auditor_recovers_the_noise_of_every_task(task: str, source: str, canary: str):
+    scenario = world(source, task=task, rounds=4)
+    plan = {"runs": 60, "canary": canary}
+    honest = audit(scenario, Audit.model_validate(plan))
+    assert honest.conformance.broken_by == ()
+    assert honest.conformance.f90 is not None, "there is noise to look at"
+    lied = audit(scenario, Audit.model_validate(plan | {"lie": "half-noise"}))
+    assert lied.verdict == Verdict.BROKEN_MECHANISM
+
+
+@pytest.mark.parametrize("task", ["multinomial", "ridge", "neural"])
+def test_live_agents_learn_what_simulated_ones_learn(task: str):
+    base = {"data": ROWS, "task": task, "rounds": 6, "network": {"pacing": PATIENT}}
+    scenario = world("synthetic", topology={"kind": "ring", "agents": 3}, **base)
+    result, fleet = with_kills(scenario, [(1, 3)], tls=False)
+    assert fleet.restarts == 1
+    same_course(result, run(scenario))
