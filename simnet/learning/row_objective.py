@@ -45,8 +45,8 @@ class Objective(ABC):
     """What objectives have in common that can be solved in one batch; None for those that are solved alone."""
     bound: float | None = None
     """Where the task promises a bound on a row's gradient without a proof of ours, each row is shortened to it."""
-    certain: ClassVar[bool] = False
-    """Whether no such help is needed: the bound is proven in the task's docstring. A class of its own says it anew."""
+    proven_bound: ClassVar[float] = math.inf
+    """A bound that needs no such help: simnet has a proof of it, which is about this class and none that derives."""
 
     def __init__(
         self,

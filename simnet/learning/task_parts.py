@@ -16,6 +16,6 @@ AnyTask = Annotated[Task, OneOf(TASKS, short=bare_word)]
 
 
 @cache
-def classifier(loss: str) -> Task:
-    """What is learned where a scenario names no task: the linear classifier with the method's loss."""
-    return TASKS[loss].model_validate({"kind": loss})
+def default_task(word: str) -> Task:
+    """A task with its defaults; that of the method's loss is what is learned where a scenario names none."""
+    return TASKS[word].model_validate({"kind": word})

@@ -30,7 +30,7 @@ from simnet.learning.dealing import BY_LABEL
 from simnet.learning.metric_parts import AnyMetric
 from simnet.learning.sources import Data
 from simnet.learning.task import Task
-from simnet.learning.task_parts import AnyTask, classifier
+from simnet.learning.task_parts import AnyTask, default_task
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
 from simnet.network.codec import CODECS, TopKSettings
@@ -273,7 +273,7 @@ class Scenario(Section):
     @property
     def learned(self) -> Task:
         """What is learned."""
-        return classifier(getattr(self.algorithm, "loss", "logistic")) if self.task is None else self.task
+        return default_task(getattr(self.algorithm, "loss", "logistic")) if self.task is None else self.task
 
     @property
     def loading(self) -> Loading:

@@ -7,9 +7,9 @@ import pytest
 
 from simnet.learning.dataset import Dataset
 from simnet.learning.metric_parts import METRICS
-from simnet.learning.task_parts import classifier
+from simnet.learning.task_parts import default_task
 
-TASK = classifier("logistic")
+TASK = default_task("logistic")
 TEST = Dataset("test", np.eye(4), np.ones(4))
 MODELS = np.array([[1.0, 1, 1, 1], [1, 1, 1, -3], [-1, -1, 1, -1], [1, 1, 1, 1]])  # wrong: 0, 1/4, 3/4, 0
 

@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from simnet.errors import TaskError
 from simnet.learning.dataset import Dataset
+from simnet.learning.linear_tasks import MultinomialTask
 from simnet.learning.objective import LOGISTIC
 from simnet.learning.row_objective import Objective
 from simnet.learning.task import MarginTask, Task, loss_of
-from simnet.learning.task_parts import classifier
+from simnet.learning.task_parts import TASKS, default_task
 
 
 def labels(rng: np.random.Generator, rows: int) -> np.ndarray:
@@ -22,7 +23,7 @@ def labels(rng: np.random.Generator, rows: int) -> np.ndarray:
 
 
 def share_wrong(X, y: np.ndarray, models: np.ndarray) -> np.ndarray:
-    return classifier("logistic").errors(models, Dataset("test", X, y))
+    return default_task("logistic").errors(models, Dataset("test", X, y))
 
 
 def test_a_model_that_says_nothing_is_wrong_half_the_time_whatever_the_classes():
@@ -87,10 +88,10 @@ def test_a_loss_of_ones_own_is_one_object_and_guarded_while_ours_are_as_they_are
     mine = Steep(kind="steep", times=1.9)
     assert loss_of(mine) is loss_of(Steep(kind="steep", times=1.9))
     assert loss_of(mine) is not loss_of(Steep(kind="steep", times=1.8))
-    assert loss_of(classifier("logistic")) is LOGISTIC  # type: ignore[arg-type]
+    assert loss_of(default_task("logistic")) is LOGISTIC  # type: ignore[arg-type]
     rows = Dataset("rows", np.eye(2), np.array([1.0, -1.0]))
     theta = np.array([0.5, 2.0])
-    ours = classifier("logistic").made(rows, 0.1, 1.9)
+    ours = default_task("logistic").made(rows, 0.1, 1.9)
     assert mine.made(rows, 0.1, 1.0).gradient(theta) == pytest.approx(ours.gradient(theta), rel=1e-12)
 
 
@@ -103,6 +104,16 @@ class Lesser(Steep):
     @property
     def gradient_bound(self) -> float:
         return 1.0
+
+
+class Own(Steep):
+    """One with an objective that nobody has checked."""
+
+    kind: Literal["own"]  # type: ignore[assignment]
+    times: float = 2.0
+
+    def objective(self, rows, regulariser, weight):
+        return LongRows(rows, rows.features, regulariser, weight)
 
 
 class Unbounded(MarginTask):
@@ -131,6 +142,14 @@ class Wizard(Wishful):
     has: ClassVar[frozenset[str]] = frozenset({"magic"})
 
 
+class Maker(Wishful):
+    kind: Literal["maker"]
+    has: ClassVar[frozenset[str]] = frozenset({"gradient"})
+
+    def made(self, rows, regulariser, weight):
+        return self.objective(rows, regulariser, weight)
+
+
 class Odd(Wishful):
     kind: Literal["odd"]
     has: ClassVar[frozenset[str]] = frozenset({"gradient"})
@@ -142,6 +161,8 @@ class Odd(Wishful):
     [
         (Lesser, "gradient_bound: that of a MarginTask is its lipschitz constant"),
         (Unbounded, "Unbounded has no number `smoothness`, on which ε rests"),
+        (Own, "Own.objective: that of a MarginTask follows from its loss"),
+        (Maker, "Maker.made: it keeps rows to their bound; write `objective` instead"),
         (Empty, "Empty has no method `objective`"),
         (Wishful, "only a MarginTask has `margins`, because it is checked"),
         (Wizard, "magic is none of gradient"),
@@ -193,3 +214,30 @@ def test_a_declared_bound_is_kept_by_construction():
     assert Promising(kind="promising").made(rows, 0.0, 3.0).loss_gradient(np.zeros(2)) == pytest.approx([3.0, 3.0])
     with pytest.raises(TaskError, match=r"stubborn: OwnWay has a `loss_gradient` of its own, .* declared .* of 2"):
         Stubborn(kind="stubborn").made(rows, 0.0, 1.0)
+
+
+class Boastful(MultinomialTask):
+    """Ours, with a bound that it does not have."""
+
+    kind: Literal["boastful"]  # type: ignore[assignment]
+
+    @property
+    def gradient_bound(self) -> float:
+        return 0.1
+
+
+def test_a_bound_below_the_proven_one_is_kept_by_construction_too():
+    rows = Dataset("rows", np.eye(3), np.arange(3.0), "class")
+    theta = np.array([-9.0, 0, 0, 0, -9, 0, 0, 0, -9])
+    proven = default_task("multinomial").made(rows, 0.0, 1.0)
+    made = Boastful(kind="boastful").made(rows, 0.0, 1.0)
+    assert proven.bound is None
+    assert np.linalg.norm(made.loss_gradient(theta)) <= 0.1 / np.sqrt(3) < np.linalg.norm(proven.loss_gradient(theta))
+
+
+def test_a_task_with_a_bound_offers_it():
+    assert {word for word in TASKS if "bounded" in default_task(word).offers} == {
+        "logistic",
+        "smoothed-hinge",
+        "multinomial",
+    }

@@ -251,6 +251,12 @@ def test_a_method_that_would_begin_a_network_at_zero_is_refused(tmp_path: Path):
     run(scenario.with_(task="multinomial"))
 
 
+def test_a_method_whose_loss_is_nobodys_is_asked_for_a_task(tmp_path: Path):
+    (tmp_path / "clumsy.py").write_text(CLUMSY.replace("    def peer", '    loss: str = "squared"\n\n    def peer'))
+    with pytest.raises(ScenarioError, match=r"algorithm.loss.*: without a task it is logistic or smoothed-hinge; name"):
+        world(folder=tmp_path, algorithm={"name": "clumsy.py:Clumsy"})
+
+
 def test_every_task_is_listed_with_a_line():
     assert all((task.__doc__ or "").strip() for task in TASKS.values())
 
