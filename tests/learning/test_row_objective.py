@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
@@ -15,7 +16,7 @@ from simnet.learning.dataset import Dataset, bound_rows
 from simnet.learning.objective import LocalObjective, Measurement
 from simnet.learning.row_objective import Objective
 from simnet.learning.solver import Solver
-from simnet.learning.task_parts import TASKS
+from simnet.learning.task_parts import TASKS, default_task
 from simnet.privacy.rounding import lengthened
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -112,6 +113,27 @@ def test_replacing_a_row_moves_the_mean_by_no_more_than_two_bounds(word: str, se
     theta = 5.0 * rng.standard_normal(here.features)
     apart = np.linalg.norm(here.clipped_gradient(theta, bound) - changed.clipped_gradient(theta, bound))
     assert apart <= 2.0 * lengthened(here.rows, bound) / here.rows
+
+
+@pytest.mark.parametrize("word", ["ridge", "multinomial", "neural"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@given(seed=SEEDS, rows=st.integers(2, 40), size=st.floats(0.0, 8.0))
+@settings(max_examples=15)
+def test_rows_that_two_data_sets_share_are_computed_alike_to_the_last_bit(word, form, seed, rows, size):
+    rng = np.random.default_rng(seed)
+    task = default_task(word)
+    data = rows_of(task.labels, rng, rows, features=9)
+    X = np.where(rng.random(data.X.shape) < 0.3, data.X, 0.0)
+    other = X.copy()
+    other[0] = rows_of(task.labels, rng, 1, features=9).X[0]
+    kind = (data.y, data.labels, data.classes)
+    here, there = task.made(Dataset("a", form(X), *kind), 0.0, 1.0), task.made(Dataset("b", other, *kind), 0.0, 1.0)
+    theta = 10.0**size * rng.standard_normal(here.features)
+    one, two = here.pullback(theta), there.pullback(theta)
+    assert np.array_equal(one.norms[1:], two.norms[1:])
+    for k in range(1, rows):
+        alone = np.eye(rows)[k]
+        assert np.array_equal(one.total(alone), two.total(alone))
 
 
 def test_a_gradient_that_is_no_number_is_a_sentence():
