@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from simnet.errors import SimnetError
+from simnet.errors import SimnetError, TaskError
 from simnet.learning.dataset import UNIT_ROUNDOFF, Dataset
 from simnet.vectors import Vector
 
@@ -134,3 +134,32 @@ class Objective(ABC):
             chosen[rows] = 1.0
             shares *= chosen
         return total(shares)
+
+
+_TRIED = 4
+"""Rows whose gradients are looked at one by one."""
+
+
+def check_rows(objective: Objective, who: str) -> None:
+    """Raise a TaskError if what somebody else's objective says of its rows does not fit together.
+
+    A row whose gradient is longer than its norm says would count for more than any bound that it is shortened to.
+    """
+    if type(objective).clipped_gradient is not Objective.clipped_gradient:
+        raise TaskError(f"{who}: `clipped_gradient` keeps rows to a bound, so it is not for others to write")
+    for theta in (objective.start, objective.start + 1.0 / math.sqrt(objective.features)):
+        norms, total = objective.pullback(theta)
+        if np.shape(norms) != (objective.rows,) or np.shape(objective.row_losses(theta)) != (objective.rows,):
+            raise TaskError(f"{who}: losses and gradients must be one for each of {objective.rows} rows")
+        for row in range(min(objective.rows, _TRIED)):
+            alone = np.zeros(objective.rows)
+            alone[row] = 1.0
+            gradient = total(alone)
+            if gradient.shape != (objective.features,):
+                raise TaskError(f"{who}: a row's gradient must have {objective.features} numbers, as a model has")
+            length = float(np.linalg.norm(gradient))
+            if not length <= norms[row] * (1.0 + 1e-9):
+                raise TaskError(
+                    f"{who}: the gradient of row {row} is {length:.4g} long, and its norm is given as {norms[row]:.4g}; "
+                    "ε would be wrong"
+                )

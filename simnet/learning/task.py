@@ -26,7 +26,7 @@ from simnet.errors import TaskError
 from simnet.learning.dataset import LABELS_ARE, Dataset, LabelKind
 from simnet.learning.loss_check import check_grid, guarded
 from simnet.learning.objective import LOSSES, LocalObjective, Loss
-from simnet.learning.row_objective import Objective
+from simnet.learning.row_objective import Objective, check_rows
 from simnet.parts.part import Part
 from simnet.vectors import Vector
 
@@ -74,7 +74,7 @@ class Task(Part):
     @property
     def offers(self) -> frozenset[str]:
         """What it has, with what follows from it."""
-        return self.has | ({"bounded"} if self.gradient_bound is not None else frozenset())
+        return (self.has - {"bounded"}) | ({"bounded"} if self.gradient_bound is not None else frozenset())
 
     @property
     def gradient_bound(self) -> float | None:
@@ -108,6 +108,8 @@ class Task(Part):
     def made(self, rows: Dataset, regulariser: float, weight: float) -> Objective:
         """The objective, which keeps the bound that the task declares."""
         found = self.objective(rows, regulariser, weight)
+        if not type(found).__module__.startswith("simnet."):
+            check_rows(found, f"task {self.word}")
         proven = vars(type(found)).get("proven_bound", math.inf)
         if self.gradient_bound is not None and self.gradient_bound < proven:
             if type(found).loss_gradient is not Objective.loss_gradient:

@@ -11,9 +11,10 @@ from pydantic import ValidationError
 
 from simnet.errors import TaskError
 from simnet.learning.dataset import Dataset
+from simnet.learning.evaluation import Evaluator
 from simnet.learning.linear_tasks import MultinomialTask
 from simnet.learning.objective import LOGISTIC
-from simnet.learning.row_objective import Objective
+from simnet.learning.row_objective import Objective, RowGradients
 from simnet.learning.task import MarginTask, Task, loss_of
 from simnet.learning.task_parts import TASKS, default_task
 
@@ -241,3 +242,52 @@ def test_a_task_with_a_bound_offers_it():
         "smoothed-hinge",
         "multinomial",
     }
+
+
+class ShortNorms(LongRows):
+    """It says that its rows are shorter than they are."""
+
+    def pullback(self, theta):
+        norms, total = super().pullback(theta)
+        return RowGradients(norms / 10.0, total)
+
+
+class OwnClip(LongRows):
+    def clipped_gradient(self, theta, bound, rows=None):
+        return self.row_gradients(theta).mean(axis=0)
+
+
+class Sideways(LongRows):
+    def row_gradients(self, theta):
+        return 10.0 * np.asarray(self.data.X)[:, :1]
+
+
+class OneLoss(LongRows):
+    def row_losses(self, theta):
+        return 10.0 * (self.data.X @ theta).mean()
+
+
+@pytest.mark.parametrize(
+    ("objective", "sentence"),
+    [
+        (ShortNorms, "the gradient of row 0 is 10 long, and its norm is given as 1; ε would be wrong"),
+        (OwnClip, "`clipped_gradient` keeps rows to a bound, so it is not for others to write"),
+        (Sideways, "a row's gradient must have 2 numbers, as a model has"),
+        (OneLoss, "losses and gradients must be one for each of 3 rows"),
+    ],
+)
+def test_an_objective_whose_rows_do_not_fit_together_is_refused(objective, sentence, monkeypatch):
+    rows = Dataset("rows", np.eye(3)[:, :2] + np.eye(3)[:, 1:], np.zeros(3), "number")
+    monkeypatch.setattr(Promising, "objective", lambda self, *given: objective(given[0], 2, *given[1:]))
+    with pytest.raises(TaskError, match=f"task promising: {sentence}"):
+        Promising(kind="promising").made(rows, 0.0, 1.0)
+
+
+def test_errors_are_one_for_each_model(monkeypatch):
+    rows = Dataset("rows", np.eye(2), np.zeros(2), "number")
+    task = Promising(kind="promising")
+    evaluator = Evaluator([task.made(rows, 0.0, 1.0)] * 2, rows, task)
+    evaluator.evaluate(np.ones((2, 2)))
+    monkeypatch.setattr(Promising, "errors", lambda self, models, test: 0.5)
+    with pytest.raises(TaskError, match="one number for each of 2 models"):
+        evaluator.evaluate(np.zeros((2, 2)))
