@@ -23,6 +23,7 @@ from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.row_objective import Objective
 from simnet.methods.method import AgentSize, Calibration
+from simnet.network.codec import unsurvived
 from simnet.network.delays import AlikeLinks, alike_links
 from simnet.network.frame import HEADER_BYTES, Writer
 from simnet.network.link import Link, connect, refuse_above_queue
@@ -81,6 +82,7 @@ def build(scenario: Scenario) -> World:
     streams, noise_key = draw_from(scenario, dealt.parts)
     held, reporting = hold(scenario, edges, dealt.parts, streams)
     refuse_what_never_passes(scenario, edges, model_length(scenario, dealt.test))
+    refuse_what_gets_lost(scenario, edges)
     sizes = [agent_size(scenario, part, edges.degree[agent]) for agent, part in enumerate(held)]
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
@@ -171,16 +173,23 @@ def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:
 
 def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     """Every agent's noise."""
-    method = scenario.algorithm
+    privacy, method = scenario.privacy, scenario.algorithm
     try:
-        found = method.calibrate(scenario.privacy, sizes, scenario.rounds)
+        found = method.calibrate(privacy, sizes, scenario.rounds)
     except BudgetError as error:
-        raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
+        raise ScenarioError(f"privacy.epsilon = {privacy.epsilon:g}: {error}") from None
     telling = method.private_silences
     if telling and found.noisy:
         raise ScenarioError(
             f"algorithm.name = {method.name!r}: whether an agent is silent ({telling[0]}) depends on its data, and no "
             "charge pays for that, so its noise protects nothing"
+        )
+    plans = {id(plan): plan for plan in found.plans if plan is not None}
+    declared = sorted({c.mechanism for plan in plans.values() for c in plan.charges if c.declared})
+    if declared and privacy.calibration == "proven":
+        raise ScenarioError(
+            f"privacy.calibration = 'proven': {declared[0]} is what {method.name} declares, and nothing proves it; "
+            "'paper' goes by what the author of a method says"
         )
     return found
 
@@ -251,11 +260,28 @@ def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features:
         refuse_above_queue(model, line, packet, f"{place['queue']}.queue", repeated=transport.repeats)
 
 
+def refuse_what_gets_lost(scenario: Scenario, edges: nx.Graph[int]) -> None:
+    """Refuse a codec or method that needs every message where a link may lose one, or let one overtake another."""
+    network = scenario.network
+    if scenario.fragile is None or network.transport.repeats:
+        return
+    physical = draw_underlay(scenario, len(edges))
+    used = models(scenario, edges) if physical is None else physical.models_of(directions(edges))
+    for model in {id(model): model for model in used.values()}.values():
+        # An overtaken message is older than what its receiver knows, and ignored.
+        field = model.loses or ("order" if model.overtakes and not network.pacing.meets else None)
+        if field is not None:
+            where = f"{_said_in(network, model, field)}.{field}"
+            raise ScenarioError(f"{scenario.fragile}: {unsurvived(where)}")
+
+
 def _said_in(network: Network, model: LinkModel, field: str) -> str:
     """The section that says this of a link."""
     if network.underlay is not None:
         return "network.underlay.link"
-    return "network.link" if getattr(model, field) == getattr(network.link, field) else "network.override"
+    if getattr(model, field) == getattr(network.link, field):
+        return "network.link"
+    return "network.override" if network.override else "topology.file"
 
 
 def longest_value(scenario: Scenario, features: int) -> int:
@@ -360,4 +386,4 @@ def build_port(
 
 def build_writer(scenario: Scenario, agent: int) -> Writer:
     """What makes an agent's payloads."""
-    return Writer(Streams(scenario.seed), agent, scenario.network.codec, scenario.network.topk)
+    return Writer(Streams(scenario.seed), agent, scenario.network.coding)

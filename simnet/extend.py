@@ -11,14 +11,19 @@ from pydantic import Field
 
 from simnet.learning.dataset import Dataset
 from simnet.learning.metric_parts import Metric
+from simnet.learning.partitions import RowPartition
 from simnet.learning.row_objective import Objective, RowGradients
+from simnet.learning.sources import DataSource
 from simnet.learning.task import MarginTask, Task
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.admm import Decentralised as AdmmMethod
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
 from simnet.methods.peer import Known, Peer, PrivatePeer, Proposal
+from simnet.network.codec import CodecKind
 from simnet.parts.fields import (
     Count,
+    FileName,
+    Finder,
     Name,
     NonNegative,
     Positive,
@@ -59,10 +64,14 @@ __all__ = [
     "AgentSize",
     "Candidate",
     "Charge",
+    "CodecKind",
     "Count",
+    "DataSource",
     "Dataset",
     "Facts",
     "Field",
+    "FileName",
+    "Finder",
     "Finding",
     "Known",
     "LocalProblem",
@@ -84,6 +93,7 @@ __all__ = [
     "Proposal",
     "ReadyPlan",
     "RowGradients",
+    "RowPartition",
     "SampledPlan",
     "Seconds",
     "Setting",

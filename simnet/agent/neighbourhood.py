@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simnet.methods.peer import Known
-from simnet.network.codec import Partial
+from simnet.network.payloads import Partial
 from simnet.vectors import Parts
 
 
@@ -39,6 +39,8 @@ class Neighbourhood:
         self._rounds: dict[int, set[int]] = {peer: set() for peer in peers} if aligned else {}
         self._written_off = dict.fromkeys(peers, 0)
         self._round = 0
+        self.used = False
+        """Whether a value that a neighbour released was ever read for use."""
         self._unread: set[int] = set()
         self._news: list[tuple[int, int, Parts | None]] = []
         self.retell: Callable[[Known], Parts] = lambda last: last.parts
@@ -117,12 +119,13 @@ class Neighbourhood:
         """What is known now, for use: from here on it is old news."""
         known = self.known
         self._unread.clear()
+        self.used = self.used or any(value.round for value in known)
         return known
 
     def _take(self, peer: int, round: int, parts: Parts) -> None:
         """The newest value, with what it replaces if that has not been read; what it leaves unsaid is as before."""
         last = self._now[peer]
-        if type(parts) is Partial:
+        if isinstance(parts, Partial):
             parts = parts.onto(last.parts)
         if peer in self._unread:
             self._now[peer] = Known(peer, round, parts, last)

@@ -160,6 +160,6 @@ def check_rows(objective: Objective, who: str) -> None:
             length = float(np.linalg.norm(gradient))
             if not length <= norms[row] * (1.0 + 1e-9):
                 raise TaskError(
-                    f"{who}: the gradient of row {row} is {length:.4g} long, and its norm is given as {norms[row]:.4g}; "
-                    "ε would be wrong"
+                    f"{who}: the gradient of row {row} is {length:.4g} long, and its norm is given as {norms[row]:.4g}"
+                    "; ε would be wrong"
                 )
