@@ -19,8 +19,7 @@ from simnet.audit.result import Verdict
 from simnet.build import build
 from simnet.cli.terminal import compare_table, run_table
 from simnet.errors import ScenarioError, TaskError
-from simnet.learning.dataset import Dataset, joined
-from simnet.learning.sources import SOURCES, RowSource
+from simnet.learning.dataset import joined
 from simnet.learning.task_parts import TASKS
 from simnet.record import events
 from simnet.record.lines import unpack
@@ -35,25 +34,10 @@ METHODS = Path(__file__).parents[2] / "scenarios" / "methods"
 DP = {"name": "dp_gossip.py:DpGossip", "step": 1.0}
 
 
-def blobs(data: Any, find: Any, rng: np.random.Generator) -> tuple[Dataset, None]:
-    """Three clouds of points, one per class."""
-    y = rng.integers(3, size=900)
-    return Dataset("blobs", 2.0 * np.eye(3)[y] + 0.7 * rng.standard_normal((900, 3)), y.astype(float), "class"), None
+BLOBS, LINE = "tests.scenarios.labelled_rows:Blobs", "tests.scenarios.labelled_rows:Line"
 
 
-def line(data: Any, find: Any, rng: np.random.Generator) -> tuple[Dataset, None]:
-    """Numbers that depend on the features nearly linearly."""
-    X = rng.standard_normal((900, 3))
-    return Dataset("line", X, X @ [1 / 3, -2 / 3, 1 / 6] + 0.05 * rng.standard_normal(900), "number"), None
-
-
-@pytest.fixture(autouse=True)
-def _sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SOURCES, "blobs", RowSource("for tests", blobs))
-    monkeypatch.setitem(SOURCES, "line", RowSource("for tests", line))
-
-
-def world(source: str = "blobs", folder: Path = METHODS, **changes: Any) -> Scenario:
+def world(source: str = BLOBS, folder: Path = METHODS, **changes: Any) -> Scenario:
     base = {
         "seed": 1,
         "rounds": 25,
@@ -65,7 +49,7 @@ def world(source: str = "blobs", folder: Path = METHODS, **changes: Any) -> Scen
     return Scenario.of(base | changes, folder=folder)
 
 
-LEARNED = [("multinomial", "blobs", 0.08), ("neural", "blobs", 0.12), ("ridge", "line", 0.2)]
+LEARNED = [("multinomial", BLOBS, 0.08), ("neural", BLOBS, 0.12), ("ridge", LINE, 0.2)]
 
 
 @pytest.mark.parametrize(("task", "source", "enough"), LEARNED, ids=[task for task, _, _ in LEARNED])
@@ -83,7 +67,7 @@ def test_it_is_learned_by_noisy_gradients_at_a_proven_epsilon(task: str, source:
     assert started.test_error_is == ("root mean square error" if task == "ridge" else None)
 
 
-@pytest.mark.parametrize(("task", "source"), [("multinomial", "blobs"), ("ridge", "line")])
+@pytest.mark.parametrize(("task", "source"), [("multinomial", BLOBS), ("ridge", LINE)])
 def test_plain_admm_finds_the_optimum_of_all_rows(task: str, source: str):
     scenario = world(source, task=task, algorithm={"name": "admm", "eta": 0.1, "regulariser": 0.01}, rounds=150)
     result = run(scenario.with_(**{"privacy.calibration": "none"}))
@@ -131,10 +115,16 @@ def test_a_combination_whose_epsilon_is_not_proven_is_refused_in_one_sentence(me
             {"task": "ridge", "algorithm": {"name": "admm", "loss": "logistic"}},
             'algorithm.loss = "logistic": the task is ridge, which has a loss of its own; leave algorithm.loss away',
         ),
-        ({"source": "line", "task": "multinomial"}, "data.source = 'line': its labels are finite numbers, and classes"),
-        ({"source": "blobs"}, "data.source = 'blobs': its labels are classes, counted from 0, and -1 or +1 are needed"),
         (
-            {"task": "ridge", "data": {"source": "line", "partition": "skewed"}},
+            {"source": LINE, "task": "multinomial"},
+            f"data.source = '{LINE}': its labels are finite numbers, and classes",
+        ),
+        (
+            {"source": BLOBS},
+            f"data.source = '{BLOBS}': its labels are classes, counted from 0, and -1 or +1 are needed",
+        ),
+        (
+            {"task": "ridge", "data": {"source": LINE, "partition": "skewed"}},
             "data.partition = 'skewed': it deals by class, and the task's labels are numbers",
         ),
         ({"metric": ["worst-error", "worst-error"]}, "two are called worst_error, and a table has one such column"),
@@ -148,7 +138,7 @@ def test_what_does_not_go_together_is_refused_in_one_sentence(changes: dict[str,
 
 
 def test_classes_can_be_dealt_by_label():
-    result = run(world(task="multinomial", data={"source": "blobs", "partition": "skewed", "concentration": 0.3}))
+    result = run(world(task="multinomial", data={"source": BLOBS, "partition": "skewed", "concentration": 0.3}))
     assert len(set(result.summary["last_rounds"])) == 1
     assert sum(next(event for _, _, event in result.events).rows) == 720  # type: ignore[attr-defined]
 
@@ -272,12 +262,12 @@ def test_the_examples_of_the_page_run_and_come_near_the_optimum(tmp_path: Path):
     (tmp_path / "dp_gossip.py").write_text((METHODS / "dp_gossip.py").read_text())
     hinge = {"task": files[0][1], "data": ROWS, "algorithm": {"name": "pp-admm", "eta": 1.0}, "rounds": 10}
     assert run(world(folder=tmp_path, **hinge)).summary["accuracy"]["test_error"] < 0.25
-    robust = world("line", tmp_path, task=files[1][1], metric=["my_task.py:Norm"])
+    robust = world(LINE, tmp_path, task=files[1][1], metric=["my_task.py:Norm"])
     noisy = run(robust).summary
     assert noisy["test_error_is"] == "mean absolute error"
     assert noisy["measures"]["Norm"] > 0.1
     admm = {"algorithm": {"name": "admm", "eta": 0.1}, "privacy": {"calibration": "none"}}
-    plain = run(world("line", tmp_path, task=files[1][1], rounds=100, **admm)).summary
+    plain = run(world(LINE, tmp_path, task=files[1][1], rounds=100, **admm)).summary
     assert plain["accuracy"]["test_error"] < 0.1
     assert plain["accuracy"]["consensus"] < 1e-3
 
@@ -290,7 +280,7 @@ def test_the_table_of_the_page_is_what_the_tasks_say():
 
 
 def test_a_run_of_another_task_is_shown_in_tables_pages_and_studies(tmp_path: Path):
-    result = run(world("line", task="ridge", metric=["worst-error"]), tmp_path)
+    result = run(world(LINE, task="ridge", metric=["worst-error"]), tmp_path)
     plain = run(world("synthetic", data=ROWS))
     console = Console(width=300, file=io.StringIO(), record=True)
     console.print(run_table(result), compare_table([result, plain]), run_table(plain))
@@ -310,7 +300,7 @@ def test_a_run_of_another_task_is_shown_in_tables_pages_and_studies(tmp_path: Pa
     assert not {"measures", "test_error_is"} & plain.summary.keys()
 
 
-@pytest.mark.parametrize(("task", "source"), [("multinomial", "blobs"), ("ridge", "line"), ("neural", "blobs")])
+@pytest.mark.parametrize(("task", "source"), [("multinomial", BLOBS), ("ridge", LINE), ("neural", BLOBS)])
 @pytest.mark.parametrize("canary", ["label-flip", "worst-case"])
 def test_an_auditor_recovers_the_noise_of_every_task(task: str, source: str, canary: str):
     scenario = world(source, task=task, rounds=4)
