@@ -319,3 +319,16 @@ def test_live_agents_learn_what_simulated_ones_learn(task: str):
     result, fleet = with_kills(scenario, [(1, 3)], tls=False)
     assert fleet.restarts == 1
     same_course(result, run(scenario))
+
+
+def test_a_file_with_classes_is_learned_from_and_other_sources_know_their_labels(tmp_path: Path):
+    rng = np.random.default_rng(1)
+    rows = [(*(2.0 * np.eye(3)[k] + 0.5 * rng.standard_normal(3)), ["oak", "elm", "fir"][k]) for k in [0, 1, 2] * 60]
+    (tmp_path / "trees.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+    data = {"source": "trees.csv", "labels": "class", "bias": True}
+    admm = {"algorithm": {"name": "admm", "eta": 0.1}, "privacy": {"calibration": "none"}}
+    result = run(world(folder=tmp_path, task="multinomial", data=data, **admm))
+    assert result.summary["accuracy"]["test_error"] < 0.1
+    assert refusal(data={"source": "adult", "labels": "class"}) == (
+        'data.labels = "class": adult knows what its labels are; only a file is told'
+    )
