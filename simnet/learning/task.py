@@ -25,7 +25,7 @@ from pydantic import model_validator
 from simnet.errors import TaskError
 from simnet.learning.dataset import LABELS_ARE, Dataset, LabelKind
 from simnet.learning.loss_check import check_grid, guarded
-from simnet.learning.objective import LOSSES, LocalObjective, Loss
+from simnet.learning.objective import LOGISTIC, LOSSES, LocalObjective, Loss
 from simnet.learning.row_objective import Objective, check_rows
 from simnet.parts.part import Part
 from simnet.vectors import Vector
@@ -148,6 +148,8 @@ class MarginTask(Task):
             check_grid(self.loss)
         if (self.gradient_bound, self.smoothness) != (loss.lipschitz, loss.smoothness):
             raise ValueError("gradient_bound: that of a MarginTask is its lipschitz constant")
+        if "unbiased" in self.has and loss is not LOGISTIC:
+            raise ValueError(f"{type(self).__name__}.has: only the logistic loss is proven to be `unbiased`")
         return self
 
     def value(self, z: Vector) -> Vector:

@@ -117,6 +117,14 @@ class Own(Steep):
         return LongRows(rows, rows.features, regulariser, weight)
 
 
+class Fair(Steep):
+    """One that PDML would flip labels for."""
+
+    kind: Literal["fair"]  # type: ignore[assignment]
+    times: float = 2.0
+    has: ClassVar[frozenset[str]] = MarginTask.has | {"unbiased"}
+
+
 class Unbounded(MarginTask):
     kind: Literal["unbounded"]
     lipschitz: ClassVar[float] = 1.0
@@ -163,6 +171,7 @@ class Odd(Wishful):
         (Lesser, "gradient_bound: that of a MarginTask is its lipschitz constant"),
         (Unbounded, "Unbounded has no number `smoothness`, on which ε rests"),
         (Own, "Own.objective: that of a MarginTask follows from its loss"),
+        (Fair, "only the logistic loss is proven to be `unbiased`"),
         (Maker, "Maker.made: it keeps rows to their bound; write `objective` instead"),
         (Empty, "Empty has no method `objective`"),
         (Wishful, "only a MarginTask has `margins`, because it is checked"),
