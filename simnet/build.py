@@ -196,13 +196,14 @@ def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
 
 def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[Objective]:
     """Each agent's f_i on its own rows."""
-    return [scenario.learned.made(part, regulariser, scenario.algorithm.weight) for part in parts]
+    task, weight = scenario.learned, scenario.algorithm.weight
+    return [task.made(part, regulariser, weight) for part in parts]
 
 
 def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[Objective]:
     """What each agent minimises over the rows that it computes with."""
-    method, privacy = scenario.algorithm, scenario.privacy
-    return [method.training_objective(scenario.learned, part, regulariser, privacy) for part in held]
+    task, method, privacy = scenario.learned, scenario.algorithm, scenario.privacy
+    return [method.training_objective(task, part, regulariser, privacy) for part in held]
 
 
 def models(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, LinkModel]:

@@ -10,8 +10,11 @@ from __future__ import annotations
 from pydantic import Field
 
 from simnet.learning.dataset import Dataset
+from simnet.learning.metric_parts import Metric
 from simnet.learning.partitions import RowPartition
+from simnet.learning.row_objective import Objective, RowGradients
 from simnet.learning.sources import DataSource
+from simnet.learning.task import MarginTask, Task
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.admm import Decentralised as AdmmMethod
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
@@ -72,10 +75,13 @@ __all__ = [
     "Finding",
     "Known",
     "LocalProblem",
+    "MarginTask",
     "Method",
+    "Metric",
     "Name",
     "NoisePlan",
     "NonNegative",
+    "Objective",
     "Parts",
     "Peer",
     "Positive",
@@ -86,6 +92,7 @@ __all__ = [
     "Probability",
     "Proposal",
     "ReadyPlan",
+    "RowGradients",
     "RowPartition",
     "SampledPlan",
     "Seconds",
@@ -95,6 +102,7 @@ __all__ = [
     "Streams",
     "Surroundings",
     "Switch",
+    "Task",
     "ThresholdTest",
     "Vector",
     "Whole",

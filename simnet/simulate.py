@@ -220,9 +220,8 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
 
 def _begin_at_the_start(built: World, peers: Sequence[Peer]) -> None:
     """Refuse peers that begin at zero where the task begins elsewhere: a network would never leave it."""
-    starts = [objective.start for objective in built.training]
-    alike = all(np.array_equal(peer.theta, start) for peer, start in zip(peers, starts, strict=True))
-    if starts[0].any() and not alike:
+    start = built.training[0].start
+    if start.any() and not all(np.array_equal(peer.theta, start) for peer in peers):
         raise ScenarioError(
             f"task: {built.scenario.learned.word} begins at a point of its own, not at zero, and "
             f"{built.scenario.algorithm.name} does not; its peer begins with `super().__init__(objective.start)`"
@@ -251,7 +250,7 @@ def first_event(
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
         rows=[objective.rows for objective in built.objectives],
         features=built.length,
-        error=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
+        test_error_is=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
         attached=list(attached),
         names=agent_names(built.graph),
         fit=_fitness(built, own=own),

@@ -81,7 +81,7 @@ def _problem(built: World) -> Facts:
     facts = scenario.algorithm.problem_facts(built.sizes, built.calibration.regulariser)
     if scenario.task is None:
         return {"loss": task.word} | facts
-    bound = "none" if task.gradient_bound is None else f"at most {task.gradient_bound:.4g}"
+    bound = "without bound" if task.gradient_bound is None else f"at most {task.gradient_bound:.4g}"
     about: Facts = {"task": task.word, "length of a model": built.length, "norm of a row's gradient": bound}
     return about | facts
 

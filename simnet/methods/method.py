@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.dataset import Dataset, Matrix
+from simnet.learning.objective import LOSSES
 from simnet.learning.row_objective import Objective
 from simnet.learning.task import NEEDED, Task
-from simnet.learning.task_parts import TASKS
+from simnet.learning.task_parts import TASKS, default_task
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
@@ -195,14 +196,15 @@ class Method(Part):
 
     def misfit_of_task(self, task: Task | None) -> str | None:
         """Why it cannot learn this, as `field: why not`; without a task it learns a linear classifier with its loss."""
-        own = getattr(self, "loss", None) if "loss" in self.model_fields_set else None
+        loss = getattr(self, "loss", "logistic")
         if task is None:
-            return None
-        if own not in (None, task.word):
+            known = " or ".join(LOSSES)
+            return None if loss in LOSSES else f"algorithm.loss: without a task it is {known}; name a task instead"
+        if "loss" in self.model_fields_set and loss != task.word:
             return f"algorithm.loss: the task is {task.word}, which has a loss of its own; leave algorithm.loss away"
         for need in NEEDED:
-            if need in self.needs - task.has:
-                would = " or ".join(word for word, each in TASKS.items() if self.needs <= each.has)
+            if need in self.needs - task.offers:
+                would = " or ".join(word for word in TASKS if self.needs <= default_task(word).offers)
                 return f"task: {self.name} needs {NEEDED[need]}, and {task.word} has none; {would} would do"
         return None
 

@@ -379,7 +379,7 @@ class Metrics:
     def _measured(self) -> Row:
         """What the task and the scenario's metrics tell of the last evaluation, where they tell anything."""
         assert self.start is not None
-        found: Row = {} if self.start.error is None else {"error": self.start.error}
+        found: Row = {} if self.start.test_error_is is None else {"test_error_is": self.start.test_error_is}
         measures = self._accuracy and self._accuracy.measures
         return found | ({"measures": measures} if measures else {})
 
@@ -405,7 +405,7 @@ class Metrics:
             "uplink": _uplink(scenario.get("network", {})),
             "rounds": scenario["rounds"],
             "last_rounds": self.end.rounds if self.end else [],
-            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY} | self._measured(),
+            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
             "privacy": {
                 "epsilon": scenario["privacy"]["epsilon"],
                 "delta": scenario["privacy"]["delta"],
@@ -420,7 +420,7 @@ class Metrics:
             "staleness": self.counters.values.summary(),
             "work": {"gradients": self._gradients, "work_seconds": self._work if self._gradients is not None else None},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        } | (self._underlay.summary() | self._cost() | self._carried())
+        } | (self._underlay.summary() | self._cost() | self._carried() | self._measured())
 
 
 def _uplink(network: dict[str, Any]) -> WayOut:

@@ -29,7 +29,7 @@ from simnet.errors import ScenarioError
 from simnet.learning.metric_parts import AnyMetric
 from simnet.learning.sources import Data
 from simnet.learning.task import Task
-from simnet.learning.task_parts import AnyTask, classifier
+from simnet.learning.task_parts import AnyTask, default_task
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
 from simnet.network.codec import FLOAT64, AnyCodec, CodecKind, TopKSettings, unsurvived
@@ -307,7 +307,7 @@ class Scenario(Section):
     @property
     def learned(self) -> Task:
         """What is learned."""
-        return classifier(getattr(self.algorithm, "loss", "logistic")) if self.task is None else self.task
+        return default_task(getattr(self.algorithm, "loss", "logistic")) if self.task is None else self.task
 
     @property
     def loading(self) -> Loading:
