@@ -284,7 +284,8 @@ class LiveAgent:
 
     def _fixed(self) -> dict[str, object]:
         me = self._placement.agent
-        return {"objective": self._world.training[me], "plan": self._world.calibration.plans[me]}
+        codec = self._world.scenario.network.codec
+        return {"objective": self._world.training[me], "plan": self._world.calibration.plans[me], "codec": codec}
 
     def _checkpoint(self) -> bytes:
         pending, waiting = self.channel.pending, self.carrier.waiting
