@@ -61,9 +61,7 @@ class VaryingRate(Part):
         found = [(float(seconds), float(rate)) for seconds, rate in self.steps(rng)]
         proper = all(0 < seconds < inf and 0 <= rate < inf for seconds, rate in found)
         if not proper or not any(rate for _, rate in found):
-            raise ScenarioError(
-                f"bandwidth.kind = {self.word!r}: steps last above 0 s, at rates of which one is above 0"
-            )
+            raise ScenarioError(f"bandwidth.kind = {self.word!r}: steps last above 0 s, and one rate is above 0")
         return found
 
     @cached_property

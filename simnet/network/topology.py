@@ -365,7 +365,7 @@ def _graph(agents: int, edges: Edges) -> nx.Graph[int]:
 def _proper(edges: Edges, nodes: Mapping[int, Any]) -> nx.Graph[int]:
     """The graph of somebody's edges, with what is said of its nodes; a ValueError says why it is none."""
     agents = 1 + int(max(edges.max(initial=0), len(nodes) - 1))
-    if edges.min(initial=0) < 0 or agents < 2 or sorted(nodes) not in ([], [*range(agents)]):
+    if edges.min(initial=0) < 0 or agents < 2 or sorted(nodes) != [*range(agents if nodes else 0)]:
         raise ValueError("agents are numbered from 0, and there are two at least")
     if len(loops := edges[edges[:, 0] == edges[:, 1]]):
         raise ValueError(f"agent {loops[0, 0]} is no neighbour of itself")
