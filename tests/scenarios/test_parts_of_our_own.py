@@ -79,3 +79,10 @@ def test_they_run_live_too(changes):
     if changes:
         simulated = run(shown(**small)).summary["accuracy"]
         assert found.summary["accuracy"]["objective"] == pytest.approx(simulated["objective"], rel=1e-9)
+
+
+def test_the_page_shows_every_part_as_it_is():
+    page, source = (HERE.parents[1] / "docs" / "parts.md").read_text(), FILE.read_text()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            assert ast.get_source_segment(source, node) in page
