@@ -19,6 +19,7 @@ from simnet.methods.admm import Decentralised as AdmmMethod
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
 from simnet.methods.peer import Known, Peer, PrivatePeer, Proposal
 from simnet.network.codec import CodecKind
+from simnet.network.codec_faults import codec_faults
 from simnet.network.latency import Latency
 from simnet.network.loss import PacketLoss
 from simnet.network.rates import VaryingRate
@@ -120,6 +121,7 @@ __all__ = [
     "VaryingRate",
     "Vector",
     "Whole",
+    "codec_faults",
     "gaussian_plan",
     "laplace_plan",
     "mean_sensitivity",

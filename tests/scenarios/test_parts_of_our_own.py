@@ -61,6 +61,25 @@ def test_loss_that_is_drawn_with_the_delays_takes_a_latency_of_the_users_own_too
     assert run(lossy).summary["communication"]["lost"] > 100
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"network.override": [{"agent": 0, "loss": 0.5}, {"link": [1, 2], "latency": "my_parts.py:Weibull"}]},
+        {"network.line.up": {"bandwidth": "my_parts.py:DayAndNight"}},
+        {
+            "network.underlay": {"graph": "my_parts.py:Circles", "link": {"loss": "my_parts.py:Fading"}},
+            "network.link": {},
+        },
+        {"network.transport": "reliable"},
+    ],
+    ids=["override", "line", "underlay", "transport"],
+)
+def test_they_go_wherever_parts_of_the_house_go(changes, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    found = run(shown(**({"topology.circles": 2} | changes)))
+    assert unlawful(found) == []
+
+
 def test_the_codec_keeps_its_word():
     assert codec_faults(shown().network.codec) == []
 
