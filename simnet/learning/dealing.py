@@ -6,15 +6,15 @@ Every training row belongs to exactly one agent, and every agent has at least on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from simnet.errors import DataError, ScenarioError
-from simnet.learning.dataset import LABELS_ARE, Dataset, Matrix, scale, split
-from simnet.learning.objective import LocalObjective
+from simnet.learning.dataset import Dataset, LabelKind, Matrix, scale, split
+from simnet.learning.row_objective import Objective
 from simnet.streams import Streams
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class DealtData:
 class PartsOfObjectives(Sequence[Dataset]):
     """Parts that are computed from the objectives when somebody asks for them, so that no row is held twice."""
 
-    def __init__(self, name: str, objectives: Sequence[LocalObjective]) -> None:
+    def __init__(self, name: str, objectives: Sequence[Objective]) -> None:
         self._name = name
         self._objectives = objectives
 
@@ -60,10 +60,20 @@ class PartsOfObjectives(Sequence[Dataset]):
         return self._objectives[place].dataset(self._name)
 
 
-def deal(data: Data, seed: int, find: Finder, agents: int, public_share: float | None = None) -> DealtData:
-    """Load or generate the rows, split off the test set and a public share of it, and deal the rest to the agents."""
+def deal(
+    data: Data,
+    seed: int,
+    find: Finder,
+    agents: int,
+    public_share: float | None = None,
+    labels: LabelKind = "sign",
+) -> DealtData:
+    """Load or generate the rows, split off the test set and a public share of it, and deal the rest to the agents.
+
+    `labels` are of the kind that the task learns.
+    """
     own = Streams(seed if data.seed is None else data.seed)
-    train, test = _train_and_test(data, own, find)
+    train, test = _labelled(data, labels, *_train_and_test(data, own, find))
     public = None
     if public_share is not None:
         public, test = _public_and_test(test, public_share, own.generator("public"))
@@ -76,8 +86,6 @@ def deal(data: Data, seed: int, find: Finder, agents: int, public_share: float |
 
 def _train_and_test(data: Data, streams: Streams, find: Finder) -> tuple[Dataset, Dataset]:
     whole, test = data.source.load(data, find, streams.generator("data"))
-    if whole.labels != "sign":
-        raise ScenarioError(f"data.source = {data.source.word!r}: its labels are {LABELS_ARE[whole.labels]}, not signs")
     prepared = partial(scale, bias=data.bias, columns=data.columns is None)
     try:
         if test is not None and "train" not in data.model_fields_set:
@@ -85,6 +93,20 @@ def _train_and_test(data: Data, streams: Streams, find: Finder) -> tuple[Dataset
         return split(prepared(whole), data.train, streams.generator("split"))
     except DataError as error:
         raise ScenarioError(f"data.train = {data.train}: {error}") from None
+
+
+def _labelled(data: Data, labels: LabelKind, train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
+    """Both with labels of this kind, and with as many classes."""
+    try:
+        train, test = train.labelled(labels), test.labelled(labels)
+    except DataError as error:
+        raise ScenarioError(f"data.source = {data.source.word!r}: {error} by the task") from None
+    if labels == "number" and data.partition.looks_at == "labels":
+        raise ScenarioError(
+            f"data.partition = {data.partition.word!r}: it deals by class, and the task's labels are numbers"
+        )
+    classes = max(train.classes, test.classes)
+    return replace(train, classes=classes), replace(test, classes=classes)
 
 
 def _public_and_test(test: Dataset, share: float, rng: np.random.Generator) -> tuple[Matrix, Dataset]:

@@ -20,7 +20,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from simnet.learning.objective import LOSSES, LocalObjective, Subproblem
+from simnet.learning.objective import Subproblem
+from simnet.learning.row_objective import Objective
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
 from simnet.methods.method import AgentPlace, AgentSize, Method, Surroundings
@@ -37,6 +38,7 @@ from simnet.vectors import Parts, Vector
 class Decentralised(Method):
     """What every decentralised ADMM has."""
 
+    needs: ClassVar[frozenset[str]] = frozenset({"margins"})
     begins_again: ClassVar[bool] = True
 
     eta: Positive = Field(0.01, description="η, the penalty")
@@ -63,14 +65,14 @@ class Decentralised(Method):
 
     def local_problem(self, size: AgentSize, *, eta: float, regulariser: float) -> LocalProblem:
         """What privacy needs to know of an agent's local problem."""
-        loss = LOSSES[self.loss]
+        lipschitz, smoothness = size.constants
         return LocalProblem.of(
             size.rows,
             size.degree,
             eta,
             regulariser,
-            lipschitz=loss.lipschitz,
-            smoothness=loss.smoothness,
+            lipschitz=lipschitz,
+            smoothness=smoothness,
             weight=self.weight,
             features=size.features,
         )
@@ -96,12 +98,12 @@ class Decentralised(Method):
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
         curvatures = [regulariser + 2 * self.eta * size.degree for size in sizes]
         facts: Facts = {
-            "loss": self.loss,
             "η": self.eta,
             "regulariser λ̂/N": regulariser,
             "curvature μ = λ̂/N + 2ηV": span(curvatures),
-            "worst condition": (min(curvatures) + LOSSES[self.loss].smoothness) / min(curvatures),
         }
+        if (steepest := sizes[0].smoothness) is not None:
+            facts["worst condition"] = (min(curvatures) + steepest) / min(curvatures)
         if regulariser > self.regulariser:
             facts["forced by the paper"] = f"λ̂/N was {self.regulariser:g}; the calibration needs {regulariser:.4g}"
         return facts
@@ -118,12 +120,22 @@ class Decentralised(Method):
         goals = [degree * place for place in places]
         place = AgentPlace(0, AgentSize(honest.objective.rows, honest.degree), 0, 0)
         duals = self.keep_duals(honest.objective.features, place)
-        return Driver(honest.objective, degree=honest.degree, eta=self.eta, duals=duals, victim=victim, goals=goals)
+        first = honest.price(1) or (BARE,)
+        return Driver(
+            honest.objective,
+            degree=honest.degree,
+            eta=self.eta,
+            duals=duals,
+            victim=victim,
+            goals=goals,
+            first=first,
+        )
 
 
 class Admm(Decentralised):
     """Decentralised ADMM without privacy."""
 
+    needs: ClassVar[frozenset[str]] = frozenset({"solve"})
     colour: ClassVar[str] = "#000000"
 
     name: Literal["admm"]
@@ -132,7 +144,7 @@ class Admm(Decentralised):
     def limit(self, privacy: Privacy) -> float:
         return math.inf
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place)
         return AdmmPeer(objective, degree=place.size.degree, eta=self.eta, tolerance=self.tolerance, duals=duals)
 
@@ -148,7 +160,7 @@ class AdmmPeer(Peer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         *,
         degree: int,
         eta: float,
@@ -243,22 +255,26 @@ class Driver(AdmmPeer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         *,
         degree: int,
         eta: float,
         duals: Duals,
         victim: int,
         goals: Sequence[Vector],
+        first: tuple[Charge, ...],
     ) -> None:
         super().__init__(objective, degree=degree, eta=eta, tolerance=1.0, duals=duals)
         self._victim = victim
         self._goals = goals
+        self._first = first
         self._share: Vector = np.zeros(objective.features)
 
     def propose(self, t: int) -> Proposal:
-        # It owns no rows that matter, and what it sends is a function of what was released.
-        return Proposal((self._share / self.eta + self._goals[t % len(self._goals)],), 0, 0.0, (RECYCLED,))
+        # It owns no rows that matter. It pays for its first message as an honest agent would; what it sends later is a
+        # function of what was released.
+        charges = self._first if t == 1 else (RECYCLED,)
+        return Proposal((self._share / self.eta + self._goals[t % len(self._goals)],), 0, 0.0, charges)
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
         super().absorb(t, sent, known)

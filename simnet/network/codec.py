@@ -220,7 +220,7 @@ class TopKCodec(CodecKind):
 
 
 def unsurvived(loses: str) -> str:
-    """Why a codec that does not survive loss cannot be used where this field of a scenario may lose a message."""
+    """Why what does not survive loss cannot be used where this field of a scenario may lose a message."""
     return f"it does not survive a lost message, and {loses} may lose one"
 
 

@@ -74,6 +74,11 @@ class Charge:
         return cls(name, tuple(sorted((key, float(value)) for key, value in known.items())), kind, times)
 
     @property
+    def declared(self) -> bool:
+        """Whether its price is what the author of a method says, and not proven."""
+        return MECHANISMS[self.mechanism].declared
+
+    @property
     def use(self) -> Use:
         """The mechanism and its numbers, whatever the kind and the count."""
         return self.mechanism, self.parameters
@@ -89,6 +94,11 @@ BARE = Charge.of("bare-model", {})
 """A release without noise: no finite ε."""
 RECYCLED = Charge.of("recycled", {})
 """A release that is a function of what was released before: it costs nothing."""
+
+
+def pays_for_release(charge: Charge) -> bool:
+    """Whether a release may leave on this charge; others are for tests, and for rows that travel."""
+    return charge.kind == "release" and not MECHANISMS[charge.mechanism].of_rows
 
 
 @dataclass(frozen=True)
@@ -108,6 +118,17 @@ class Account:
     basis: str
     label_epsilon: float | None = None
     declared_epsilon: float | None = None
+
+    def figures(self, *, declares: bool | None = None) -> dict[str, float | None]:
+        """The columns of every table of ε; the third is there if the run `declares` something, by default this account.
+
+        What declares nothing in such a run has the same ε in both.
+        """
+        found = {"claimed_epsilon": self.claimed_epsilon, "proven_epsilon": self.proven_epsilon}
+        declared = self.declared_epsilon
+        if (declares is None and declared is None) or declares is False:
+            return found
+        return found | {"declared_epsilon": self.proven_epsilon if declared is None else _finite(declared)}
 
 
 def account(charges: Iterable[Charge], delta: float) -> Account:
@@ -156,6 +177,11 @@ class Ledger:
     def account(self) -> Account:
         """What has been spent so far."""
         return self.state.account(self.delta)
+
+    @property
+    def paid(self) -> bool:
+        """Whether anything was charged that later releases can be computed from."""
+        return any(use != RECYCLED.use for use, _ in self.state.uses)
 
     def spend(self, *charges: Charge) -> None:
         """Make these charges, all or none; a ledger never goes over its budget."""

@@ -141,11 +141,14 @@ class PrivacyMeter:
     def __init__(self, delta: float, agents: int) -> None:
         self._ledgers = [Ledger(delta) for _ in range(agents)]
         self._entrusted: set[int] = set()
+        self.declares = False
+        """Whether some charge is declared and not proven."""
 
     def spend(self, event: events.PrivacySpent) -> None:
         """Enter a charge."""
         charge = _checked(event.mechanism, event.spent_on, event.times, *event.parameters.items())
         self._ledgers[event.agent].spend(charge)
+        self.declares = self.declares or charge.declared
         if event.mechanism == "trusted-upload":
             self._entrusted.add(event.agent)
 
@@ -266,24 +269,32 @@ class Metrics:
         self._underlay.told.append(event)
 
     def _spent(self, event: events.PrivacySpent) -> None:
+        before = self._privacy.declares
         self._privacy.spend(event)
+        if self._privacy.declares and not before:
+            for row in self.rounds:
+                row["declared_epsilon"] = row["proven_epsilon"]
 
     def _evaluated(self, event: events.EvaluationDone) -> None:
         self._accuracy = event
         if event.at_end and self.rounds and self.rounds[-1]["round"] == event.round:
             return  # the models stand as that round left them
         stale = self.counters.values.close(event.round)
-        privacy = self._privacy.network()
-        self.rounds.append(
+        spent = self._privacy.network().figures(declares=self._privacy.declares)
+        declared = {name: spent.pop(name) for name in ("declared_epsilon",) if name in spent}
+        row = (
             {"round": event.round, "t": self._now}
             | {name: getattr(event, name) for name in _ACCURACY}
-            | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
+            | spent
             | self.counters.communication()
             | {"missed_share": stale.pop("missed_share"), "gradients": self._gradients}
             | {f"staleness_{name}": value for name, value in stale.items()}
             | {f"skips_{reason}": count for reason, count in self._skips.items()}
             | self._spent_on_air()
+            | declared
         )
+        measures = (event.measures or {}).items()
+        self.rounds.append(row | {f"measure_{name}" if name in row else name: value for name, value in measures})
 
     def _spent_on_air(self) -> Row:
         """Columns of a round in a run over a channel, or with prices of power."""
@@ -332,8 +343,7 @@ class Metrics:
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
-            row["claimed_epsilon"], row["proven_epsilon"] = privacy.claimed_epsilon, privacy.proven_epsilon
-            rows.append(row)
+            rows.append(row | privacy.figures(declares=self._privacy.declares))
         return rows
 
     def _cost(self) -> Row:
@@ -366,6 +376,13 @@ class Metrics:
         wanted = scenario["privacy"].get("observers")
         return {"observers": self.observed.summary(wanted, proven)} if wanted and self.observed is not None else {}
 
+    def _measured(self) -> Row:
+        """What the task and the scenario's metrics tell of the last evaluation, where they tell anything."""
+        assert self.start is not None
+        found: Row = {} if self.start.error is None else {"error": self.start.error}
+        measures = self._accuracy and self._accuracy.measures
+        return found | ({"measures": measures} if measures else {})
+
     def _carried(self) -> Row:
         """What sockets carried, where every agent of a live run was told."""
         if self.start is None or not self._sockets or len(self._sockets) < len(self.start.rows):
@@ -388,12 +405,11 @@ class Metrics:
             "uplink": _uplink(scenario.get("network", {})),
             "rounds": scenario["rounds"],
             "last_rounds": self.end.rounds if self.end else [],
-            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
+            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY} | self._measured(),
             "privacy": {
                 "epsilon": scenario["privacy"]["epsilon"],
                 "delta": scenario["privacy"]["delta"],
-                "claimed_epsilon": privacy.claimed_epsilon,
-                "proven_epsilon": privacy.proven_epsilon,
+                **privacy.figures(declares=self._privacy.declares),
                 "basis": privacy.basis,
                 "releases_max": max(self.counters["releases"]),
             }

@@ -110,13 +110,17 @@ def _first(start: events.RunStarted, run: Path, *, public_rows: bool) -> events.
     scenario: dict[str, Any] = deepcopy(start.scenario)
     scenario.get("log", {}).pop("private", None)
     fit = OF_PUBLIC_ROWS if public_rows else PUBLISHED
-    return replace(start, private=False, published=True, fit=fit, scenario=scenario)
+    # Who knows all rows but one can try every value of that one against a hash.
+    data = start.data if public_rows else {}
+    return replace(start, private=False, published=True, fit=fit, scenario=scenario, data=data)
 
 
 def _refuse_what_no_proof_covers(privacy: dict[str, Any], run: Path) -> None:
     """LogError if a summary says of itself that its ε is none, or that it does not cover something."""
     doubts = list(privacy["caveats"])
     if privacy["proven_epsilon"] is None:
-        doubts.append("no finite ε is proven of its noise (privacy.calibration = 'proven' finds one)")
+        declared = privacy.get("declared_epsilon")
+        said = "privacy.calibration = 'proven' finds one" if declared is None else f"ε = {declared:g} is only declared"
+        doubts.append(f"no finite ε is proven of its noise ({said})")
     for doubt in doubts:
         raise LogError(f"{run}: {doubt}; change that, or say --public-rows if its rows are no secret")

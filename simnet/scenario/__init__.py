@@ -26,7 +26,10 @@ from pydantic import (
 
 from simnet.agent.pacing import AnyPacing, Compute, Ideal, Pacing
 from simnet.errors import ScenarioError
+from simnet.learning.metric_parts import AnyMetric
 from simnet.learning.sources import Data
+from simnet.learning.task import Task
+from simnet.learning.task_parts import AnyTask, classifier
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
 from simnet.network.codec import FLOAT64, AnyCodec, CodecKind, TopKSettings, unsurvived
@@ -229,6 +232,8 @@ class Scenario(Section):
         None, description="simulated time at which the run ends even if rounds are left; only simulated runs have it"
     )
     data: Data = Field(Data(), description="")
+    task: AnyTask | None = Field(None, description="what is learned; absent: a linear classifier with `algorithm.loss`")
+    metric: tuple[AnyMetric, ...] = Field((), description="further numbers about the models, each begun by [[metric]]")
     topology: AnyTopology = Field(Random(kind="random"), description="who is whose neighbour")
     algorithm: Annotated[Method, _METHOD] = Field(description="the method, with the parameters that it has")
     privacy: Privacy = Field(Privacy(), description="")
@@ -268,24 +273,41 @@ class Scenario(Section):
         )
         if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
             raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
-        if around.states_get_lost and not self.algorithm.begins_again:
-            who = self.algorithm.name
-            raise ValueError(f"fault: an agent of {who} cannot begin again without its state; keep it (state = 'kept')")
-        if reason := self.algorithm.misfit(around) or self.algorithm.misfit_of_privacy(self.privacy):
+        method = self.algorithm
+        if around.states_get_lost and not method.begins_again:
+            raise ValueError(
+                f"fault: an agent of {method.name} cannot begin again without its state; keep it (state = 'kept')"
+            )
+        misfits = (method.misfit(around), method.misfit_of_privacy(self.privacy), method.misfit_of_task(self.task))
+        if reason := next(filter(None, misfits), None):
             raise ValueError(reason)
-        if reason := self._misfit_of_codec():
-            raise ValueError(f"network.codec: {reason}")
+        names = [metric.called for metric in self.metric]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"metric: two are called {twice}, and a table has one such column")
+        if reason := self._misfit_of_loss():
+            raise ValueError(reason)
         if self.network.peers is not None and self.algorithm.central:
             raise ValueError("network.peers: a hub speaks to all its leaves, and they to nobody else; leave it out")
         return self
 
-    def _misfit_of_codec(self) -> str | None:
-        """Why the codec does not go with the rest. What each link may lose is known when the graph is drawn."""
-        codec = self.network.codec
-        if codec.differences and len(self.algorithm.message_lengths(1)) > 1:
-            return f"it tells differences, and {self.algorithm.word} sends more than its model"
+    def _misfit_of_loss(self) -> str | None:
+        """Why codec or method do not go with the rest. What each link may lose is known when the graph is drawn."""
+        if self.network.codec.differences and len(self.algorithm.message_lengths(1)) > 1:
+            return f"network.codec: it tells differences, and {self.algorithm.word} sends more than its model"
         loses = "fault" if self.fault else self.network.loses
-        return None if codec.survives_loss or loses is None else unsurvived(loses)
+        return None if self.fragile is None or loses is None else f"{self.fragile}: {unsurvived(loses)}"
+
+    @property
+    def fragile(self) -> str | None:
+        """The field that chose something that needs every message; None if nothing does."""
+        if not self.network.codec.survives_loss:
+            return "network.codec"
+        return None if self.algorithm.survives_loss else "algorithm.name"
+
+    @property
+    def learned(self) -> Task:
+        """What is learned."""
+        return classifier(getattr(self.algorithm, "loss", "logistic")) if self.task is None else self.task
 
     @property
     def loading(self) -> Loading:
@@ -323,9 +345,9 @@ class Scenario(Section):
         return cls.of(parse(text, name), folder=folder)
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], *, folder: Path | None = None) -> Scenario:
-        """Validate plain dictionaries shaped like the TOML file."""
-        return cls._of(content, Loading(folder))
+    def of(cls, content: Mapping[str, Any], *, folder: Path | None = None, only_reading: bool = False) -> Scenario:
+        """Validate plain dictionaries shaped like the TOML file; who is only reading runs no code that they name."""
+        return cls._of(content, Loading(folder, allowed=not only_reading))
 
     @classmethod
     def _of(cls, content: Mapping[str, Any], loading: Loading) -> Scenario:
@@ -387,7 +409,10 @@ class Scenario(Section):
 
     def resolved(self) -> dict[str, Any]:
         """Every field with its value, as plain dictionaries."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        found = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if self.task is not None and "loss" not in self.algorithm.model_fields_set:  # the task has one
+            found["algorithm"].pop("loss", None)
+        return found if self.metric else {name: value for name, value in found.items() if name != "metric"}
 
     def to_toml(self) -> str:
         """The resolved scenario as a TOML file that loads to the same scenario."""

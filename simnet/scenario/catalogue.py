@@ -14,8 +14,10 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from simnet.agent.pacing import PACINGS
+from simnet.learning.metric_parts import METRICS
 from simnet.learning.partitions import PARTITIONS
 from simnet.learning.sources import SOURCES, WELL_KNOWN, FileRows
+from simnet.learning.task_parts import TASKS
 from simnet.methods import METHODS
 from simnet.network.codec import CODECS
 from simnet.network.latency import LATENCIES
@@ -33,6 +35,8 @@ def catalogue() -> dict[str, dict[str, str]]:
         "algorithms": _lines(METHODS),
         "data": _lines(SOURCES) | dict.fromkeys(WELL_KNOWN, "found in SIMNET_DATA") | _lines({"a file": FileRows}),
         "partitions": _lines(PARTITIONS),
+        "tasks": _lines(TASKS),
+        "metrics": _lines(METRICS),
         "topologies": _lines(TOPOLOGIES),
         "pacing": _lines(PACINGS),
         "transports": _lines(TRANSPORTS),
