@@ -12,6 +12,7 @@ from pydantic import Field
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import Pacing
 from simnet.learning.dataset import Dataset
+from simnet.learning.metric_parts import Metric
 from simnet.learning.partitions import RowPartition
 from simnet.learning.sources import DataSource
 from simnet.methods.admm import AdmmPeer
@@ -89,6 +90,7 @@ __all__ = [
     "Latency",
     "LocalProblem",
     "Method",
+    "Metric",
     "Name",
     "Neighbourhood",
     "NoisePlan",

@@ -9,6 +9,7 @@ from simnet.extend import (
     Fault,
     Field,
     Latency,
+    Metric,
     Pacing,
     PacketLoss,
     Positive,
@@ -126,3 +127,10 @@ class BySensor(RowPartition):
 
     def deal(self, rows, agents, rng):
         return np.array_split(np.argsort(rows.X[:, self.sensor], kind="stable"), agents)
+
+
+class Farthest(Metric):
+    """How far the farthest model is from the mean of all."""
+
+    def value(self, models, test, task):
+        return float(np.linalg.norm(models - models.mean(axis=0), axis=1).max())

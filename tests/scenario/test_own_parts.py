@@ -31,6 +31,7 @@ def test_the_parts_of_a_file_are_told_with_place_fields_defaults_and_meaning():
         "fault",
         "data.source",
         "data.partition",
+        "metric",
     ]
 
 
