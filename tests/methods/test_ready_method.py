@@ -17,17 +17,46 @@ from simnet.privacy.ledger import Charge
 from simnet.privacy.ready_plans import ReadyPlan
 from simnet.record.verify import replay, verify
 from simnet.report import report
-from tests.methods.noisy_descent import NoisyDescent, running
-from tests.worlds import audited_world, world
+from tests.methods.noisy_descent import GatedDescent, NoisyDescent, PerturbedSolve, SampledDescent, running
+from tests.worlds import audited_world, unlawful, world
 
 pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer")
 
 
-@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+METHODS = {
+    "gaussian": NoisyDescent(loss="smoothed-hinge"),
+    "laplace": NoisyDescent(loss="smoothed-hinge", noise="laplace"),
+    "sampled": SampledDescent(loss="smoothed-hinge"),
+    "gated": GatedDescent(loss="smoothed-hinge"),
+    "objective": PerturbedSolve(loss="smoothed-hinge"),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_ready_plan_carries_a_method_within_its_budget(method):
+    found = run(running(world(privacy={"epsilon": 3.0}), METHODS[method]))
+    assert unlawful(found) == []
+    assert found.summary["privacy"]["proven_epsilon"] == pytest.approx(3.0, abs=1e-2)
+    assert found.summary["privacy"]["claimed_epsilon"] is None
+    assert found.summary["skips_by_reason"]["budget"] == 0
+    bare = run(running(world(privacy={"calibration": "none"}), METHODS[method]))
+    assert unlawful(bare) == []
+    assert bare.summary["privacy"]["proven_epsilon"] is None
+    assert bare.summary["accuracy"]["test_error"] < 0.3
+
+
+def test_a_gate_lets_as_many_releases_pass_as_were_paid_for():
+    found = run(running(world(privacy={"epsilon": 50.0}, rounds=40), METHODS["gated"]))
+    assert found.summary["privacy"]["releases_max"] == 5
+    assert found.summary["skips_by_reason"]["exhausted"] > 0
+    assert unlawful(found) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("lie", "verdict"), [(None, "holds"), ("half-noise", "broken (mechanism)")])
-def test_its_audit_needs_one_line(noise, lie, verdict):
+def test_its_audit_needs_one_line(method, lie, verdict):
     scenario, plan = audited_world(audit={"runs": 40, "evidence": "rounds"} | ({"lie": lie} if lie else {}))
-    found = audit(running(scenario, NoisyDescent(loss="smoothed-hinge", noise=noise)), plan)
+    found = audit(running(scenario, METHODS[method]), plan)
     assert found.verdict == verdict
     assert found.promise.proven == pytest.approx(2.0, abs=1e-3)
     assert found.promise.claimed is None
