@@ -88,7 +88,7 @@ async def recover(t: int, peer: Peer, port: Port) -> None:
 async def abandon(t: int, proposal: Proposal, peer: Peer, port: Port, ledger: Ledger) -> None:
     """A crash took the proposal: nothing leaves, but a test that opened with it has been asked and must be paid."""
     await recover(t, peer, port)
-    charges = [charge for charge in proposal.charges if charge.kind == "test"]
+    charges = [charge for charge in due(proposal, ledger, heard=True) if charge.kind == "test"]
     paid = ledger.afford(*charges)
     peer.settled(accepted=paid)
     if paid:

@@ -37,8 +37,11 @@ from simnet.privacy.sparse_vector import SparseVector, split
 from simnet.privacy.standard_noise import standard_gaussian
 from simnet.vectors import Vector
 
-LIMIT = 1e6
-"""How long a vector from a neighbour may be where nobody says less."""
+LIMIT = 1e4
+"""How long a vector from a neighbour may be where nobody says less.
+
+For the gradient of a smooth loss that has room for some 10⁶ numbers (rows times features) at an agent; `longest_point`
+of `simnet.privacy.rounding` says what is right for a given size."""
 Indices = npt.NDArray[np.int64]
 
 
@@ -305,5 +308,5 @@ def _shares(weights: Sequence[float], rounds: int) -> list[float]:
 def _refuse_paper(privacy: Privacy) -> None:
     if privacy.calibration == "paper":
         raise BudgetError(
-            "privacy.calibration = 'paper': no paper has a price for this method's noise; 'proven' meets ε by a proof"
+            "no paper has a price for this method's noise; privacy.calibration = 'proven' meets ε by a proof"
         )

@@ -87,6 +87,15 @@ def test_a_declared_price_has_a_column_of_its_own_wherever_there_are_two(tmp_pat
     assert any("declared_epsilon" in finding for finding in verify(folder, ALIGNED).findings)
 
 
+def test_an_audit_holds_a_method_to_what_its_author_declares():
+    scenario, plan = audited_world(audit={"runs": 60, "evidence": "rounds"}, privacy__calibration="none")
+    found = audit(running(scenario, NoisyDescent(loss="smoothed-hinge", charges="declared")), plan)
+    assert found.promise.kept_by == "declared"
+    assert 0.0 < found.summary()["declared_epsilon"] <= 0.04
+    assert found.bound.epsilon > 1.0
+    assert found.broken
+
+
 def test_compare_has_the_column_only_if_somebody_declares_something():
     plain = run(world())
     declares = run(running(world(privacy={"calibration": "none"}), NoisyDescent(charges="declared")))
