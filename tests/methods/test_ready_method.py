@@ -17,6 +17,8 @@ from simnet.privacy.ledger import Charge
 from simnet.privacy.ready_plans import ReadyPlan
 from simnet.record.verify import replay, verify
 from simnet.report import report
+from simnet.studies.frames import rounds_frame, runs_frame
+from simnet.studies.results import StudyResult
 from tests.methods.noisy_descent import GatedDescent, NoisyDescent, PerturbedSolve, SampledDescent, running
 from tests.worlds import audited_world, unlawful, world
 
@@ -115,6 +117,22 @@ class Declared(ReadyPlan):
     @property
     def charges(self) -> tuple[Charge, ...]:
         return tuple(self.charge(t) for t in range(1, len(self.rounds) + 1))
+
+
+def test_a_study_has_the_column_where_one_of_its_methods_declares_something():
+    declares = running(world(privacy={"calibration": "none"}), NoisyDescent(charges="declared"))
+    records = [
+        {"key": key, "seed": 1, "error": None, "final": True, "scenario": {}, "code": "", "rounds": found.rounds}
+        | {"summary": found.summary}
+        for key, found in (("plain", run(world())), ("declares", run(declares)))
+    ]
+    plan = {"name": "small", "question": None, "fields": [], "together": [], "runs": []}
+    plain, both = (StudyResult(None, plan, runs_frame(some)) for some in (records[:1], records))
+    assert "declared_epsilon" not in plain.headlines
+    assert both.headlines[-1] == "declared_epsilon"
+    empty, told = both.runs["declared_epsilon"].to_list()
+    assert (empty, told) == (None, records[1]["summary"]["privacy"]["declared_epsilon"])
+    assert rounds_frame(records)["declared_epsilon"].null_count() == 12
 
 
 def test_what_is_declared_is_refused_where_a_proof_is_asked_for():
