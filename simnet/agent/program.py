@@ -19,6 +19,7 @@ from typing import Any
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import Pacing
 from simnet.agent.port import Port
+from simnet.errors import ScenarioError
 from simnet.methods.peer import Hub, Peer, Proposal, mortal
 from simnet.privacy.ledger import BARE, RECYCLED, Charge, Ledger, pays_for_release
 from simnet.record import events
@@ -71,8 +72,8 @@ async def work(t: int, peer: Peer, port: Port, pacing: Pacing, *, private: bool)
     port.emit(events.RoundStarted(port.agent, t))
     proposal = await port.propose(peer, t)
     await port.compute(proposal.gradients)
-    residual = sig(proposal.residual) if private else None
-    port.emit(events.SolveFinished(port.agent, t, proposal.gradients, residual))
+    residual, notes = (sig(proposal.residual), proposal.notes) if private else (None, None)
+    port.emit(events.SolveFinished(port.agent, t, proposal.gradients, residual, notes))
     if slot is not None:
         await slot.wait(t)
     return proposal
@@ -80,9 +81,10 @@ async def work(t: int, peer: Peer, port: Port, pacing: Pacing, *, private: bool)
 
 async def recover(t: int, peer: Peer, port: Port) -> None:
     """Begin again after a crash that took the state: ask the neighbours what they last heard."""
-    if mortal(peer):
-        peer.forget()
-        peer.recall(await port.ask(t))
+    if not mortal(peer):
+        raise ScenarioError(f"fault: {type(peer).__name__} has no `forget`, `recall` and `retell`: keep its state")
+    peer.forget()
+    peer.recall(await port.ask(t))
 
 
 async def abandon(t: int, proposal: Proposal, peer: Peer, port: Port, ledger: Ledger) -> None:
@@ -134,10 +136,12 @@ def release(
         query = sig(proposal.test.query) if private else None
         port.emit(events.SvtTested(me, t, proposal.test.passed, query))
     if proposal.release is None:
+        if proposal.skipped not in events.REASONS and proposal.skipped not in peer.silences:
+            raise ScenarioError(f"algorithm.name: its `silences` do not list {proposal.skipped!r}")
         assert proposal.skipped is not None
         port.emit(events.BroadcastSkipped(me, t, proposal.skipped))
         return None
-    model = proposal.release[0]
+    model, company = proposal.release[0], proposal.release[1:]
     letters = peer.letters(model, port.audience(t))
     if letters is not None:
         payloads = {neighbour: port.seal(neighbour, parts) for neighbour, parts in letters.items()}
@@ -145,7 +149,7 @@ def release(
         port.emit(events.BroadcastSent(me, t, max(map(len, payloads.values()), default=0)))
         port.post(t, payloads)
         return proposal.release
-    payload, sent = port.encode(model, lambda decoded: peer.accompany(t, decoded, neighbourhood.known))
+    payload, sent = port.encode(model, lambda decoded: company + peer.accompany(t, decoded, neighbourhood.known))
     port.emit(events.ReleaseMade(me, t, pack(sent[0])))
     port.emit(events.BroadcastSent(me, t, len(payload)))
     port.broadcast(t, payload)

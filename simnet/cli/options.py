@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from simnet.parts.foreign import Foreign
     from simnet.scenario import Scenario
 
 File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO")]
@@ -53,7 +54,15 @@ def load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
 
     changed = changes(sets, seed)
     scenario = Scenario.load(file)
-    return scenario.with_(**changed) if changed else scenario
+    scenario = scenario.with_(**changed) if changed else scenario
+    announce(scenario)
+    return scenario
+
+
+def announce(*scenarios: Scenario, told: Iterable[Foreign] = ()) -> None:
+    """Say whose code runs: a scenario that names a part of its author's own runs it."""
+    for part in dict.fromkeys(part for scenario in scenarios for part in scenario.foreign() if part not in told):
+        typer.echo(f"simnet: runs code that is not simnet's: {part.reference} (SHA-256 {part.sha256[:16]}…)", err=True)
 
 
 class Interrupted(BaseException):

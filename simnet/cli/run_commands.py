@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, changes, load
+from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, announce, changes, load
 
 
 def run(
@@ -54,8 +54,10 @@ def compare(
     from simnet.simulate import compare as simulate_all
     from simnet.simulate import method_names
 
+    names = method_names(methods)
+    announce(*(scenario.with_method(name) for name in names), told=[*scenario.foreign()])
     with progress(scenario.name, quiet=json or verbose) as tell:
-        results = simulate_all(scenario, method_names(methods), out, progress=tell)
+        results = simulate_all(scenario, names, out, progress=tell)
     if json:
         show_json([result.summary for result in results])
     else:
@@ -99,6 +101,7 @@ def audit(
 
     changed = changes(sets, seed) | ({} if runs is None else {"audit.runs": runs})
     scenario, plan = load_audit(file, changed)
+    announce(scenario)
     with progress(scenario.name, quiet=json or verbose) as tell:
         result = attack(scenario, plan, workers=max(1, workers or os.cpu_count() or 1), progress=tell)
     folder = result.store(out)

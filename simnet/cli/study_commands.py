@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from simnet.cli.options import Interrupted, Json, Verbose
+from simnet.cli.options import Interrupted, Json, Verbose, announce
 
 
 def sweep(
@@ -26,6 +26,7 @@ def sweep(
 
     execute = studies.executor(workers, cluster)
     plan = studies.plan_sweep(studies.read(file), out)
+    announce(*(run.scenario for run in plan.runs))
     if dry_run:
         show_json(plan_json(plan)) if json else show(plan_table(plan))
         return

@@ -7,7 +7,7 @@ import signal
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -75,6 +75,10 @@ class OwnSupervisor:
         if round == self.rounds or round % max(1, self.rounds // 10) == 0:
             self.say(f"round {round} of {self.rounds}")
 
+    def waits_for(self, peers: Sequence[int]) -> None:
+        names = " and ".join(str(peer) for peer in peers)
+        self.say(f"waits for agent {names} to say what it holds of this agent; start it, or --without it if it is gone")
+
     def refused(self, peer: int | None, reason: str) -> None:
         """Told at the first, the tenth, the hundredth time: a flood must not fill a disk."""
         self._refused[peer, reason] += 1
@@ -102,7 +106,8 @@ def run(scenario: Scenario, placement: Placement, *, linger: float, say: Callabl
     """
     check(scenario, shim=placement.shim)
     world = build(scenario)
-    agreed = sha256(f"{VERSION}\n{scenario.to_toml()}".encode()).hexdigest()[:16]
+    hashes = "".join(part.sha256 for part in scenario.foreign())
+    agreed = sha256(f"{VERSION}\n{scenario.to_toml()}{hashes}".encode()).hexdigest()[:16]
     placement = replace(placement, run=f"{placement.run}/{agreed}")
     with threadpool_limits(1):
         return asyncio.run(_until_stopped(serve(world, placement, OwnSupervisor(scenario.rounds, linger, say))))

@@ -7,13 +7,15 @@ the rest has a default.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simnet.errors import ScenarioError
+from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.dataset import Dataset, Matrix
-from simnet.learning.objective import LOSSES, LocalObjective
+from simnet.learning.row_objective import Objective
+from simnet.learning.task import NEEDED, Task
+from simnet.learning.task_parts import TASKS
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
@@ -24,21 +26,41 @@ from simnet.vectors import Square, Vector
 
 @dataclass(frozen=True)
 class AgentSize:
-    """What is public about an agent: how many rows it holds, how many neighbours it has, and how long a row is."""
+    """What is public about an agent: its rows, its neighbours, the length of a model, and what bounds the task has."""
 
     rows: int
     degree: int
     features: int = 1
+    gradient_bound: float | None = None
+    """On the norm of one row's gradient; None if there is none: a method clips then (`Objective.clipped_gradient`)."""
+    smoothness: float | None = None
+    """On the curvature of one row's loss; None if there is none."""
+
+    @property
+    def constants(self) -> tuple[float, float]:
+        """L and c1 of a loss of the margin."""
+        if self.gradient_bound is None or self.smoothness is None:
+            raise BudgetError(
+                "the task states no bounds on a row's gradient and its curvature, and the plan needs them"
+            )
+        return self.gradient_bound, self.smoothness
 
 
 @dataclass(frozen=True)
 class AgentPlace:
-    """Where a peer stands: its number, its size, how many agents there are, and for how many rounds."""
+    """Where a peer stands: its number, its size, how many agents there are, for how many rounds, and its neighbours."""
 
     agent: int
     size: AgentSize
     agents: int
     rounds: int
+    degrees: Mapping[int, int] = field(default_factory=dict)
+    """Its neighbours, and how many neighbours each of them has."""
+
+    @property
+    def weights(self) -> dict[int, float]:
+        """Metropolis weights, 1/(1 + max(V_i, V_j)) for each neighbour j: what is left of 1 is the agent's own."""
+        return {peer: 1.0 / (1 + max(self.size.degree, degree)) for peer, degree in self.degrees.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +93,12 @@ class Calibration:
         return any(
             charge.mechanism != BARE.mechanism for plan in self.plans if plan is not None for charge in plan.charges
         )
+
+    @property
+    def declared(self) -> str | None:
+        """A mechanism that some agent is charged for and that its method only declares."""
+        plans = {id(plan): plan for plan in self.plans if plan is not None}
+        return next((c.mechanism for plan in plans.values() for c in plan.charges if c.declared), None)
 
     def ledger(self, delta: float) -> Ledger:
         """An empty ledger."""
@@ -118,9 +146,15 @@ class Promise:
         return math.inf if found is None else found
 
 
+def _degrees(neighbours: Sequence[int], sizes: Sequence[AgentSize]) -> dict[int, int]:
+    return {peer: sizes[peer].degree for peer in neighbours}
+
+
 class Method(Part):
     """One way of learning together."""
 
+    needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
+    """What it needs of a task, of the words of `task.NEEDED`; a scenario whose task has less is refused."""
     central: ClassVar[bool] = False
     """Whether it computes at the hub of a star."""
     colour: ClassVar[str] = "#7F7F7F"
@@ -133,6 +167,14 @@ class Method(Part):
     """Whether some rounds release what is computed from earlier releases alone."""
     flips_labels: ClassVar[bool] = False
     """Whether rows are reported with flipped labels."""
+    begins_again: ClassVar[bool] = False
+    """Whether its peers can lose their state in a crash: each then has `forget`, `recall` and `retell` (`Mortal`)."""
+    survives_loss: ClassVar[bool] = True
+    """Whether it goes on where a message is lost; one that sends differences does not."""
+    public_silences: ClassVar[tuple[str, ...]] = ()
+    """Its own reasons to skip a round that are functions of what was released."""
+    private_silences: ClassVar[tuple[str, ...]] = ()
+    """Those that depend on the data: no charge pays for what they tell, so noise would protect nothing."""
     linear_gaussian: ClassVar[bool] = False
     """Whether all messages are linear in models that got Gaussian noise once: then ε can be told for each observer."""
 
@@ -142,9 +184,10 @@ class Method(Part):
         def name(self) -> str:
             """The word by which a scenario chooses it."""
 
-        @property
-        def loss(self) -> str:
-            """The loss of one row."""
+    @property
+    def silences(self) -> dict[str, bool]:
+        """Its own reasons to skip a round, and whether each depends on the data."""
+        return dict.fromkeys(self.public_silences, False) | dict.fromkeys(self.private_silences, True)
 
     # What it needs of the rest of the scenario.
 
@@ -160,6 +203,19 @@ class Method(Part):
                     return f"algorithm.{field}: with privacy.calibration = 'none' there is no noise"
         return None
 
+    def misfit_of_task(self, task: Task | None) -> str | None:
+        """Why it cannot learn this, as `field: why not`; without a task it learns a linear classifier with its loss."""
+        own = getattr(self, "loss", None) if "loss" in self.model_fields_set else None
+        if task is None:
+            return None
+        if own not in (None, task.word):
+            return f"algorithm.loss: the task is {task.word}, which has a loss of its own; leave algorithm.loss away"
+        for need in NEEDED:
+            if need in self.needs - task.has:
+                would = " or ".join(word for word, each in TASKS.items() if self.needs <= each.has)
+                return f"task: {self.name} needs {NEEDED[need]}, and {task.word} has none; {would} would do"
+        return None
+
     def misfit_of_live(self) -> str | None:
         """Why no live agent can run it, as `field: why not`; None if one can."""
         return None
@@ -173,7 +229,7 @@ class Method(Part):
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
         """The noise of all agents."""
         found = {size: self.plan(privacy, size, rounds) for size in dict.fromkeys(sizes)}
-        return Calibration([found[size] for size in sizes], limit=self.limit(privacy))
+        return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), self.limit(privacy))
 
     def limit(self, privacy: Privacy) -> float:
         """The ε beyond which ledgers refuse."""
@@ -204,13 +260,9 @@ class Method(Part):
         """C, the weight of the loss against the regulariser."""
         return 1.0
 
-    def objective(self, part: Dataset, regulariser: float) -> LocalObjective:
-        """An agent's f_i on its own rows."""
-        return LocalObjective(part.X, part.y, LOSSES[self.loss], regulariser, self.weight)
-
-    def training_objective(self, part: Dataset, regulariser: float, privacy: Privacy) -> LocalObjective:
+    def training_objective(self, task: Task, part: Dataset, regulariser: float, privacy: Privacy) -> Objective:
         """What an agent minimises over the rows that it computes with."""
-        return self.objective(part, regulariser)
+        return task.made(part, regulariser, self.weight)
 
     @property
     def public_share(self) -> float | None:
@@ -234,14 +286,14 @@ class Method(Part):
 
     # One peer per agent.
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         """One agent's mathematics."""
         raise NotImplementedError(f"{type(self).__name__} has neither `peer` nor `peers`")
 
     def peers(
         self,
         calibration: Calibration,
-        objectives: Sequence[LocalObjective],
+        objectives: Sequence[Objective],
         sizes: Sequence[AgentSize],
         rounds: int,
         streams: Streams,
@@ -252,10 +304,10 @@ class Method(Part):
 
         `public` are the features of its `public_share`, `neighbours` those of each agent.
         """
-        agents = zip(calibration.plans, objectives, sizes, strict=True)
+        agents = zip(calibration.plans, objectives, sizes, neighbours or [()] * len(sizes), strict=True)
         return [
-            self.peer(plan, objective, AgentPlace(agent, size, len(sizes), rounds), streams)
-            for agent, (plan, objective, size) in enumerate(agents)
+            self.peer(plan, objective, AgentPlace(agent, size, len(sizes), rounds, _degrees(near, sizes)), streams)
+            for agent, (plan, objective, size, near) in enumerate(agents)
         ]
 
     def cancelling(self, agent: int, neighbours: Sequence[Sequence[int]], streams: Streams, features: int) -> Vector:
@@ -270,7 +322,7 @@ class Method(Part):
 
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
         """The local problem, for people."""
-        return {"loss": self.loss}
+        return {}
 
     # What an auditor asks.
 

@@ -25,6 +25,7 @@ import scipy  # imports its parts when they are first used
 from simnet.learning.objective import Measurement, Subproblem
 from simnet.learning.solver import Problem
 from simnet.privacy.ledger import Charge
+from simnet.privacy.ready_plans import ReadyPlan
 from simnet.privacy.recovered import STEEPEST, Candidate, log_density
 from simnet.privacy.sparse_vector import SparseVector
 from simnet.privacy.standard_noise import standard_gamma, standard_gaussian
@@ -67,11 +68,14 @@ class Proposal(msgspec.Struct, frozen=True):
     """
 
     release: Parts | None
-    gradients: int
-    residual: float
+    gradients: int = 0
+    residual: float = 0.0
     charges: tuple[Charge, ...] = ()
     test: Test | None = None
-    skipped: Literal["test", "exhausted", "listening", "domain"] | None = None
+    skipped: str | None = None
+    """One of "test", "exhausted", "listening", "domain", or of the method's own `silences`."""
+    notes: dict[str, float] | None = None
+    """Figures of the method's own, for private logs."""
 
 
 OUTSIDE = Proposal(None, 0, 0.0, skipped="domain")
@@ -167,9 +171,12 @@ class Peer(ABC):
     """Who speaks when: agents all at once; of a star whose hub waits for its leaves, the leaves before the hub."""
     recycles: ClassVar[bool] = False
     """Whether some rounds release what is computed from earlier releases alone."""
+    silences: tuple[str, ...] = ()
+    """The method's own reasons to skip a round."""
 
-    def __init__(self, features: int) -> None:
-        self.theta: Vector = np.zeros(features)
+    def __init__(self, start: int | Vector) -> None:
+        """Begin at `objective.start`; a number stands for a zero model of that length."""
+        self.theta: Vector = np.zeros(start) if isinstance(start, int) else start.copy()
         """The model that counts: the last one released."""
         self.limits: tuple[float, ...] = (LARGEST, LARGEST, LARGEST)
         """How long each vector of a neighbour's message may be, known before anything runs."""
@@ -181,7 +188,7 @@ class Peer(ABC):
 
     def initial(self) -> Parts:
         """What the neighbours take for this agent's value before its first release."""
-        return (np.zeros_like(self.theta),)
+        return (self.theta.copy(),)
 
     def accepts(self, round: int, parts: Parts) -> bool:
         """Whether a neighbour's message about its `round` may be used; others are refused, as if they were lost."""
@@ -254,6 +261,42 @@ class Peer(ABC):
     def step_by_data(self, t: int) -> Proposal:
         """What a recycling round t would release if it went along the gradient of this peer's own data."""
         raise NotImplementedError(f"{type(self).__name__} recycles nothing")
+
+
+class PrivatePeer(Peer):
+    """A peer whose noise and charges are those of a ready plan (`simnet.privacy.ready_plans`).
+
+    `test` is that of the plan's gate, if it has one: its answer goes into the proposal.
+    """
+
+    def __init__(self, start: int | Vector, plan: ReadyPlan, rng: np.random.Generator) -> None:
+        super().__init__(start)
+        self.plan = plan
+        self.rng = rng
+        self.limits = (plan.limit,) * 3
+        self.test = None if plan.gate is None else plan.gate.begin(rng)
+        self._unpaid = plan.opening
+
+    def charges(self, t: int, *, released: bool = True) -> tuple[Charge, ...]:
+        """What round t costs: what is paid in advance and was not yet, and its release if there is one."""
+        return (*self._unpaid, self.plan.charge(t)) if released else self._unpaid
+
+    def settled(self, *, accepted: bool) -> None:
+        """A test that was never paid for is never asked again."""
+        if not accepted and self.test is not None:
+            self.test.positives = self.test.cap
+        self._unpaid = ()
+
+    @property
+    def noise_source(self) -> np.random.Generator | None:
+        return self.rng
+
+    @property
+    def sparse_vector(self) -> SparseVector | None:
+        return self.test
+
+    def price(self, t: int) -> tuple[Charge, ...] | None:
+        return (self.plan.charge(t),)
 
 
 class Hub(Peer):

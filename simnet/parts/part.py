@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, cached_property, reduce
 from operator import or_
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError, ValidationInfo, create_model
+from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
 from simnet.parts.fields import NamesFile
+from simnet.parts.foreign import Foreign, Loading, is_reference, load
 
 
 class Section(BaseModel):
@@ -34,9 +35,25 @@ class Section(BaseModel):
                 if isinstance(inner, Section):
                     yield from inner.files()
 
+    def foreign(self) -> Iterator[Foreign]:
+        """The parts of the user's own among this table and those inside it."""
+        if isinstance(self, Part) and self.bound is not None:
+            yield self.bound
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            for inner in value if isinstance(value, tuple) else (value,):
+                if isinstance(inner, Section):
+                    yield from inner.foreign()
+
 
 class Part(Section):
-    """A section that is chosen by a word: it has one required field whose only value is that word."""
+    """A section that is chosen by a word: it has one required field whose only value is that word.
+
+    A user's own class leaves that field out: its word is the reference by which a scenario names it.
+    """
+
+    bound: ClassVar[Foreign | None] = None
+    """What binds a part of the user's own to the record."""
 
     @property
     def word(self) -> str:
@@ -80,33 +97,132 @@ def bare_word(value: object) -> object:
 class OneOf:
     """Marks a field that holds one of the parts of a table; `short` spells out what may stand for a whole table.
 
-    With `plain` the field may hold a plain value instead, which this check accepts and which stays what it is.
+    With `plain` the field may hold a plain value instead, which this check accepts and which stays what it is. With
+    `bare` a word stands for its part with all defaults, and such a part is written as its word. An entry of the table
+    may be a reference, which is followed when its word is first used; `unfit` says why a user's own part cannot be used
+    here.
     """
 
-    parts: Mapping[str, type[Section]]
+    parts: Mapping[str, type[Section] | str]
     short: Callable[[Any], Any] | None = None
     plain: Callable[[Any], Any] | None = None
+    bare: bool = False
+    unfit: Callable[[Any], str | None] | None = None
 
     @property
     def tag(self) -> str:
         """The field whose word chooses."""
-        found = tag_of(next(iter(self.parts.values())))
+        found = tag_of(self._here[0])
         assert found is not None, "`table` takes nothing else"
         return found[0]
 
+    @cached_property
+    def _here(self) -> tuple[type[Section], ...]:
+        """The parts whose classes are known without following a reference."""
+        return tuple(part for part in self.parts.values() if isinstance(part, type))
+
+    @cached_property
+    def base(self) -> type[Section]:
+        """What all parts of the table are."""
+        return next(cls for cls in self._here[0].__mro__ if all(issubclass(part, cls) for part in self._here))
+
+    @property
+    def classes(self) -> tuple[type[Section], ...]:
+        """All parts of the table, references followed."""
+        return tuple(part if isinstance(part, type) else self._own(part) for part in self.parts.values())
+
+    def part(self, word: str, loading: Loading | None = None) -> type[Section] | None:
+        """The part of that word: of the table, or the user's own; None if there is none. A ValueError says why not."""
+        listed = self.parts.get(word)
+        if listed is not None:
+            return listed if isinstance(listed, type) else self._own(listed)
+        found = load(word, loading or Loading())
+        if found is None:
+            return None
+        cls, bound = found
+        if not issubclass(cls, self.base):
+            raise ValueError(f"{cls.__name__} is none: it does not derive from {self.base.__name__}")
+        if missing := sorted(getattr(cls, "__abstractmethods__", ())):
+            raise ValueError(f"{cls.__name__} does not say {', '.join(missing)}")
+        if self.unfit is not None and (reason := self.unfit(cls)):
+            raise ValueError(f"{cls.__name__} cannot be used here: {reason}")
+        return _tagged(cls, self.tag, bound)
+
+    @staticmethod
+    @cache
+    def _own(reference: str) -> type[Section]:
+        found = load(reference, Loading())
+        assert found is not None, "a table holds classes and references"
+        return cast("type[Section]", found[0])
+
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        every: Any = reduce(or_, self.parts.values())
-        chosen = Annotated[every, Field(discriminator=self.tag)] if len(self.parts) > 1 else every
-        schema = handler.generate_schema(chosen)
-        if self.plain is not None:
-            plain = self.plain
+        every: Any = reduce(or_, self._here)
+        chosen = Annotated[every, Field(discriminator=self.tag)] if len(self._here) > 1 else every
+        return core_schema.with_info_wrap_validator_function(
+            self._validated,
+            handler.generate_schema(chosen),
+            serialization=core_schema.wrap_serializer_function_ser_schema(
+                self._written, info_arg=True, schema=core_schema.any_schema()
+            ),
+        )
 
-            def either(value: Any, parts: core_schema.ValidatorFunctionWrapHandler) -> Any:
-                return parts(value) if isinstance(value, (Mapping, Section)) else plain(value)
+    def _validated(self, value: Any, listed: core_schema.ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        if isinstance(value, str) and (self.bare or is_reference(value)):
+            value = {self.tag: value}
+        if self.plain is not None and not isinstance(value, (Mapping, Section)):
+            return self.plain(value)
+        if self.short is not None:
+            value = self.short(value)
+        if isinstance(value, self.base) and not isinstance(value, self._here):
+            if tag_of(type(value)) is None:
+                raise ValueError(
+                    f"{type(value).__name__} has no word here: name it as my_file.py:{type(value).__name__}"
+                )
+            return value
+        word = value.get(self.tag) if isinstance(value, Mapping) else None
+        if not isinstance(word, str) or isinstance(self.parts.get(word), type):
+            return listed(value)
+        try:
+            part = self.part(word, info.context)
+        except ValueError as error:
+            raise ValueError(f"{self.tag}: {error}") from None
+        return listed(value) if part is None else _checked(part, word, value, info.context)
 
-            as_it_is = core_schema.simple_ser_schema("any")
-            return core_schema.no_info_wrap_validator_function(either, schema, serialization=as_it_is)
-        return schema if self.short is None else core_schema.no_info_before_validator_function(self.short, schema)
+    def _written(self, value: Any, handler: Any, info: core_schema.SerializationInfo) -> Any:
+        if not isinstance(value, Section):
+            return value
+        if self.bare and value.model_fields_set <= {self.tag}:
+            return getattr(value, self.tag)
+        return value.model_dump(
+            mode=info.mode,
+            by_alias=info.by_alias,
+            exclude_unset=info.exclude_unset,
+            exclude_none=info.exclude_none,
+        )
+
+
+@cache
+def _tagged(cls: type[Section], tag: str, bound: Foreign) -> type[Section]:
+    """The user's class with the field by which a scenario chooses it."""
+    derive: Any = create_model
+    word = (Literal.__getitem__(bound.reference), ...)
+    made = derive(cls.__name__, __base__=cls, __module__=cls.__module__, __doc__=cls.__doc__, **{tag: word})
+    made.bound = bound
+    return cast("type[Section]", made)
+
+
+def _checked(part: type[Section], word: str, value: Any, context: Any) -> Any:
+    """The value as that part. Errors are placed as pydantic places those of a listed part: behind its word."""
+    try:
+        return part.model_validate(value, context=context)
+    except ValidationError as error:
+        placed = [
+            InitErrorDetails(
+                type=found["type"], loc=(word, *found["loc"]), input=found["input"], ctx=found.get("ctx", {})
+            )
+            for found in error.errors(include_url=False)
+        ]
+        raise ValidationError.from_exception_data(error.title, placed) from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,6 +89,8 @@ def _start_notes(a: events.RunStarted, b: events.RunStarted) -> list[str]:
     for name in ("version", "private", "features"):
         if getattr(a, name) != getattr(b, name):
             notes.append(f"the first lines differ in {name}: A {getattr(a, name)}, B {getattr(b, name)}")
+    for one, two in ((a.files, b.files), (a.data, b.data)):
+        notes += [f"the runs read another {name!r}" for name in {**one, **two} if one.get(name) != two.get(name)]
     if a.rows != b.rows:
         notes.append(f"the agents' shares of the data differ: A {_shown(a.rows)}, B {_shown(b.rows)}")
     if a.edges != b.edges:

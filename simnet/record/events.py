@@ -63,6 +63,8 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """training rows of each agent (public)"""
     features: int
     """length of a model"""
+    error: str | None = None
+    """what `test_error` is; absent if it is the share of errors"""
     attached: list[str] = []
     """names of the user's own processes that took part: the scenario alone does not repeat such a run"""
     names: list[str] | None = None
@@ -79,6 +81,14 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """true: all messages are linear in models that got Gaussian noise once, so that ε can be told for each observer"""
     published: bool = False
     """true: what no mechanism protects was taken out of the record"""
+    silences: dict[str, bool] = {}
+    """the method's own reasons to skip a round, and whether each depends on the data"""
+    foreign: dict[str, str] = {}
+    """the parts of the user's own, by the reference that names each: SHA-256 of the source of its module"""
+    files: dict[str, str] = {}
+    """SHA-256 of every file that the scenario names and the run read, by its name in the scenario"""
+    data: dict[str, str] = {}
+    """SHA-256 of the files that the rows came from; left out of what is published"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
@@ -96,6 +106,8 @@ class SolveFinished(AtAgent, frozen=True, forbid_unknown_fields=True):
     """gradient evaluations used"""
     residual: float | None = None
     """gradient norm at the end (private logs only)"""
+    notes: dict[str, float] | None = None
+    """figures of the method's own (private logs only)"""
 
 
 class SvtTested(AtAgent, frozen=True, forbid_unknown_fields=True):
@@ -142,14 +154,19 @@ class BroadcastSent(AtAgent, frozen=True, forbid_unknown_fields=True):
     """encoded model, without the frame"""
 
 
+REASONS = ("test", "exhausted", "budget", "listening", "crash", "domain")
+"""Why an agent of any method may skip a round."""
+
+
 class BroadcastSkipped(AtAgent, frozen=True, forbid_unknown_fields=True):
     """The agent sent nothing this round."""
 
     told: ClassVar[str] = "agent {agent} skipped round {round} ({reason})"
 
-    reason: Literal["test", "exhausted", "budget", "listening", "crash", "domain"]
-    """the test failed, all releases are used up, the ledger refused, the agent has nothing to say in this method, a
-    crash took what it would have said, or neighbours' values have made its problem one that cannot be solved safely"""
+    reason: str
+    """`test`: it failed; `exhausted`: all releases are used up; `budget`: the ledger refused; `listening`: the agent
+    has nothing to say in this method; `crash`: it took what the agent would have said; `domain`: neighbours' values
+    have made its problem one that cannot be solved safely; or one of the method's own, which the first line lists"""
 
 
 class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
@@ -389,7 +406,7 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
 
     round: int
     test_error: float
-    """share of errors on the test set, mean over agents"""
+    """share of errors on the test set, or what the task has in its place (`run.started`, error); mean over agents"""
     consensus: float
     """root mean square distance of the models from their mean"""
     dual_drift: float
@@ -402,6 +419,8 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
     """of each agent; in the last round only"""
     agent_train_loss: list[float] | None = None
     """of each agent; in the last round only"""
+    measures: dict[str, float | None] | None = None
+    """what else the task tells, and the scenario's metrics, by name; absent if there is nothing, null for no number"""
     at_end: bool = False
     """true: the run ended at `until`; the models as they stood then, `round` is that of the agent that came furthest"""
 

@@ -98,6 +98,7 @@ class _Run:
 
     def __init__(self, start: events.RunStarted, aligned: Collection[str], complain: Callable[[str], None]) -> None:
         self.complain = complain
+        self.silences = {*events.REASONS, *start.silences}
         self.t = 0.0
         self.agents = {agent: _Agent() for agent in range(len(start.rows))}
         ends = [end for a, b in start.edges for end in ((a, b), (b, a))]
@@ -209,6 +210,8 @@ def _skipped(run: _Run, event: events.BroadcastSkipped) -> None:
     agent.skips += 1
     if event.reason == "test" and agent.tested is not False:
         run.complain(f"{_who(event)} skips because of a test that did not fail")
+    if event.reason not in run.silences:
+        run.complain(f"{_who(event)} skips for a reason that the first line does not list: {event.reason}")
 
 
 def _sent_in_round(run: _Run, event: events.MessageSent) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 from pydantic import Field
@@ -132,9 +132,6 @@ _COUNTED: dict[type[events.Event], str] = {
 }
 """What is counted one by one, and under which name."""
 _ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
-_REASONS: tuple[str, ...] = next(
-    get_args(field.type) for field in msgspec.structs.fields(events.BroadcastSkipped) if field.name == "reason"
-)
 _GATHERED = ("messages", "delivered", "lost", "payload_bytes", "wire_bytes")
 
 
@@ -182,7 +179,7 @@ class Metrics:
         self._degrees: Counter[int] = Counter()
         self.counters = Counters()
         self._add = self.counters.add
-        self._skips: dict[str, int] = dict.fromkeys(_REASONS, 0)
+        self._skips: dict[str, int] = dict.fromkeys(events.REASONS, 0)
         self._accuracy: events.EvaluationDone | None = None
         self._privacy = PrivacyMeter(0.5, 0)
         self._began: dict[int, float] = {}
@@ -212,6 +209,7 @@ class Metrics:
             self.observed, self._feeds = Observed(), True
             self.observed(self._events, self._now, event)
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
+        self._skips |= dict.fromkeys(event.silences, 0)
         self.counters.open(len(event.rows))
         self._air = Airtime([0.0] * len(event.rows))
         self._prices = Cost.model_validate(event.scenario.get("cost", {}))
@@ -244,7 +242,7 @@ class Metrics:
         if type(event) is events.MessageLost:
             self._add(sender, "corrupted", int(event.reason == "corrupted"))
         if type(event) is events.BroadcastSkipped:
-            self._skips[event.reason] += 1
+            self._skips[event.reason] = self._skips.get(event.reason, 0) + 1
         if type(event) is events.MessageRetransmitted:
             self._add(sender, "transmissions")
             self._add(sender, "wire_bytes", event.wire_bytes)
@@ -284,7 +282,7 @@ class Metrics:
         stale = self.counters.values.close(event.round)
         spent = self._privacy.network().figures(declares=self._privacy.declares)
         declared = {name: spent.pop(name) for name in ("declared_epsilon",) if name in spent}
-        self.rounds.append(
+        row = (
             {"round": event.round, "t": self._now}
             | {name: getattr(event, name) for name in _ACCURACY}
             | spent
@@ -293,8 +291,10 @@ class Metrics:
             | {f"staleness_{name}": value for name, value in stale.items()}
             | {f"skips_{reason}": count for reason, count in self._skips.items()}
             | self._spent_on_air()
-            | declared
         )
+        measures = (event.measures or {}).items()
+        told = {f"measure_{name}" if name in row else name: value for name, value in measures}
+        self.rounds.append(row | told | declared)
 
     def _spent_on_air(self) -> Row:
         """Columns of a round in a run over a channel, or with prices of power."""
@@ -376,6 +376,13 @@ class Metrics:
         wanted = scenario["privacy"].get("observers")
         return {"observers": self.observed.summary(wanted, proven)} if wanted and self.observed is not None else {}
 
+    def _measured(self) -> Row:
+        """What the task and the scenario's metrics tell of the last evaluation, where they tell anything."""
+        assert self.start is not None
+        found: Row = {} if self.start.error is None else {"error": self.start.error}
+        measures = self._accuracy and self._accuracy.measures
+        return found | ({"measures": measures} if measures else {})
+
     def _carried(self) -> Row:
         """What sockets carried, where every agent of a live run was told."""
         if self.start is None or not self._sockets or len(self._sockets) < len(self.start.rows):
@@ -398,7 +405,7 @@ class Metrics:
             "uplink": _uplink(scenario.get("network", {})),
             "rounds": scenario["rounds"],
             "last_rounds": self.end.rounds if self.end else [],
-            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
+            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY} | self._measured(),
             "privacy": {
                 "epsilon": scenario["privacy"]["epsilon"],
                 "delta": scenario["privacy"]["delta"],

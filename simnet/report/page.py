@@ -16,7 +16,6 @@ from string import Template
 from typing import Any
 
 from simnet.methods import METHODS
-from simnet.methods.method import Method
 
 COLOURS = {name: method.colour for name, method in METHODS.items()}
 """One colour per method, on every page as in every figure: Okabe and Ito's, which colour-blind readers tell apart."""
@@ -118,5 +117,9 @@ def seconds(value: float) -> str:
 
 def colours(method: str) -> tuple[str, str]:
     """A method's colour on a light page and on a dark one."""
-    light = COLOURS.get(method, Method.colour)
-    return light, ON_DARK.get(light, light)
+    light = COLOURS.get(method)
+    if light is not None:
+        return light, ON_DARK.get(light, light)
+    # A method that is not ours: a hue by its name, the same on every page.
+    hue = int(sha256(method.encode()).hexdigest()[:8], 16) % 360
+    return f"hsl({hue} 65% 40%)", f"hsl({hue} 65% 62%)"

@@ -15,7 +15,7 @@ import polars as pl
 
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
-from simnet.report.page import COLOURS, ON_DARK, asset, bytes_of, cards, page, percent
+from simnet.report.page import COLOURS, asset, bytes_of, cards, colours, page, percent
 from simnet.studies.results import StudyResult, labels
 
 FIGURES = (
@@ -176,7 +176,7 @@ def _data(study: StudyFacts) -> dict[str, Any]:
         "fields": study.fields,
         "labels": labels(study.fields),
         "moving": _moving(study),
-        "methods": {name: [light, ON_DARK.get(light, light)] for name, light in COLOURS.items()},
+        "methods": {name: colours(name) for name in (*COLOURS, *_methods(study))},
         "settings": _columns(study),
         "values": [list(row["values"]) for row in study.settings],
         "front": study.front,
@@ -185,6 +185,14 @@ def _data(study: StudyFacts) -> dict[str, Any]:
         "runs": study.runs,
         "failures": study.failures,
     }
+
+
+def _methods(study: StudyFacts) -> list[str]:
+    """The methods of a study that names some."""
+    if "algorithm.name" not in study.fields:
+        return []
+    place = list(study.fields).index("algorithm.name")
+    return sorted({str(row["values"][place]) for row in study.settings})
 
 
 def _columns(study: StudyFacts) -> dict[str, list[Any]]:

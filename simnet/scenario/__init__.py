@@ -9,17 +9,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import tomli_w
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from simnet.agent.pacing import AnyPacing, Compute, Ideal, Pacing
 from simnet.errors import ScenarioError
 from simnet.learning.dealing import BY_LABEL
+from simnet.learning.metric_parts import AnyMetric
 from simnet.learning.sources import Data
+from simnet.learning.task import Task
+from simnet.learning.task_parts import AnyTask, classifier
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
 from simnet.network.codec import CODECS, TopKSettings
@@ -28,12 +39,13 @@ from simnet.network.queueing import Intake
 from simnet.network.topology import AnyTopology, Random
 from simnet.network.underlay import Underlay
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
+from simnet.parts.foreign import Loading
 from simnet.parts.part import OneOf, Section, WordOf
 from simnet.privacy.budget import Privacy
 from simnet.record.fitness import LABELS_DEAL, PEAKS_SCALE, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
-from simnet.scenario.toml import escaped, parse
+from simnet.scenario.toml import escaped, parse, shown
 from simnet.sim.faults import AnyFault
 from simnet.sim.radio import AnyChannel
 from simnet.sim.transport import AnyTransport, Datagram
@@ -170,6 +182,9 @@ class Network(Section):
         return 1.0 if self.recovery is None else self.recovery
 
 
+_METHOD = OneOf(METHODS)
+
+
 @dataclass(frozen=True)
 class _Tables:
     """Accepts a table of tables."""
@@ -199,8 +214,10 @@ class Scenario(Section):
         None, description="simulated time at which the run ends even if rounds are left; only simulated runs have it"
     )
     data: Data = Field(Data(), description="")
+    task: AnyTask | None = Field(None, description="what is learned; absent: a linear classifier with `algorithm.loss`")
+    metric: tuple[AnyMetric, ...] = Field((), description="further numbers about the models, each begun by [[metric]]")
     topology: AnyTopology = Field(Random(kind="random"), description="who is whose neighbour")
-    algorithm: Annotated[Method, OneOf(METHODS)] = Field(description="the method, with the parameters that it has")
+    algorithm: Annotated[Method, _METHOD] = Field(description="the method, with the parameters that it has")
     privacy: Privacy = Field(Privacy(), description="")
     network: Network = Field(Network(), description="")
     compute: Compute = Field(Compute(), description="")
@@ -213,16 +230,19 @@ class Scenario(Section):
         AfterValidator(_Frozen),
     ] = Field({}, description="what changes under a method, for comparisons: [methods.<name>]")
 
-    _folder: Path | None = PrivateAttr(None)
+    _loading: Loading = PrivateAttr(Loading())
 
     @model_validator(mode="before")
     @classmethod
-    def _a_hub_needs_a_star(cls, content: Any) -> Any:
+    def _a_hub_needs_a_star(cls, content: Any, info: ValidationInfo) -> Any:
         """Where nothing else is said, a method with a hub has its agents in a star."""
         method = content.get("algorithm") if isinstance(content, dict) and "topology" not in content else None
-        name = method.get("name") if isinstance(method, dict) else None
-        central = isinstance(name, str) and name in METHODS and METHODS[name].central
-        return content | {"topology": {"kind": "star"}} if central else content
+        name = method.get("name") if isinstance(method, dict) else method
+        try:
+            model = _METHOD.part(name, info.context) if isinstance(name, str) else None
+        except ValueError:  # the field itself will say what is wrong
+            return content
+        return content | {"topology": {"kind": "star"}} if getattr(model, "central", False) else content
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Scenario:
@@ -235,11 +255,30 @@ class Scenario(Section):
         )
         if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
             raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
-        if reason := self.algorithm.misfit(around) or self.algorithm.misfit_of_privacy(self.privacy):
+        method = self.algorithm
+        if around.states_get_lost and not method.begins_again:
+            raise ValueError(
+                f"fault: an agent of {method.name} cannot begin again without its state; keep it (state = 'kept')"
+            )
+        misfits = (method.misfit(around), method.misfit_of_privacy(self.privacy), method.misfit_of_task(self.task))
+        if reason := next(filter(None, misfits), None):
             raise ValueError(reason)
+        names = [metric.called for metric in self.metric]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"metric: two are called {twice}, and a table has one such column")
         if self.network.peers is not None and self.algorithm.central:
             raise ValueError("network.peers: a hub speaks to all its leaves, and they to nobody else; leave it out")
         return self
+
+    @property
+    def learned(self) -> Task:
+        """What is learned."""
+        return classifier(getattr(self.algorithm, "loss", "logistic")) if self.task is None else self.task
+
+    @property
+    def loading(self) -> Loading:
+        """Where its parts come from, and those that have been loaded."""
+        return self._loading
 
     @property
     def pacing(self) -> Pacing:
@@ -272,17 +311,24 @@ class Scenario(Section):
         return cls.of(parse(text, name), folder=folder)
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], *, folder: Path | None = None) -> Scenario:
-        """Validate plain dictionaries shaped like the TOML file."""
+    def of(cls, content: Mapping[str, Any], *, folder: Path | None = None, only_reading: bool = False) -> Scenario:
+        """Validate plain dictionaries shaped like the TOML file; who is only reading runs no code that they name."""
+        return cls._of(content, Loading(folder, allowed=not only_reading))
+
+    @classmethod
+    def _of(cls, content: Mapping[str, Any], loading: Loading) -> Scenario:
         if "audit" in content:
             raise ScenarioError("audit: only `simnet audit` reads this section, because it can make a method lie")
         try:
-            scenario = cls.model_validate(content)
+            scenario = cls.model_validate(content, context=loading)
         except ValidationError as error:
             from simnet.scenario.messages import sentence  # here: most scenarios are right
 
-            raise ScenarioError(sentence(error, cls, content)) from None
-        scenario._folder = folder
+            raise ScenarioError(sentence(error, cls, content, loading)) from None
+        # What is loaded stays as it was loaded, for all that is derived from this scenario.
+        scenario._loading = replace(
+            loading, given={**loading.given, **{part.reference: part for part in scenario.foreign()}}
+        )
         for method in scenario.methods:
             try:
                 scenario.with_method(method)
@@ -297,7 +343,7 @@ class Scenario(Section):
         content = self.content()
         for path, value in changes.items():
             set_path(content, path, value, Scenario)
-        return Scenario.of(content, folder=self._folder)
+        return Scenario._of(content, self._loading)
 
     def with_method(self, name: str) -> Scenario:
         """The same scenario under another method, with the changes of `[methods.<name>]`.
@@ -308,17 +354,20 @@ class Scenario(Section):
         from simnet.scenario.messages import unknown_choice
         from simnet.scenario.overrides import merged
 
-        if name not in METHODS:
+        try:
+            model = cast("type[Method] | None", _METHOD.part(name, self._loading))
+        except ValueError as error:
+            raise ScenarioError(f"algorithm.name = {shown(name)}: {error}") from None
+        if model is None:
             raise ScenarioError(unknown_choice("algorithm.name", name, METHODS))
         content = self.content()
         changes = content.pop("methods", {}).get(name, {})
-        model = METHODS[name]
         shared = model.model_fields if model.central == self.algorithm.central else ("loss",)
         content["algorithm"] = {k: v for k, v in content["algorithm"].items() if k in shared} | {"name": name}
         agents = getattr(self.topology, "agents", None)
         if model.central and agents is not None:
             content["topology"] = {"kind": "star", "agents": agents}
-        return Scenario.of(merged(content, changes), folder=self._folder)
+        return Scenario._of(merged(content, changes), self._loading)
 
     def content(self) -> dict[str, Any]:
         """What the user set, as plain dictionaries."""
@@ -326,7 +375,10 @@ class Scenario(Section):
 
     def resolved(self) -> dict[str, Any]:
         """Every field with its value, as plain dictionaries."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        found = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if self.task is not None and "loss" not in self.algorithm.model_fields_set:  # the task has one
+            found["algorithm"].pop("loss", None)
+        return found if self.metric else {name: value for name, value in found.items() if name != "metric"}
 
     def to_toml(self) -> str:
         """The resolved scenario as a TOML file that loads to the same scenario."""
@@ -334,6 +386,15 @@ class Scenario(Section):
 
     def find(self, path: str) -> Path:
         """A file that the scenario names: beside the scenario, or from the current folder."""
-        if self._folder is not None and (self._folder / path).exists():
-            return self._folder / path
-        return Path(path)
+        folder = self._loading.folder
+        return folder / path if folder is not None and (folder / path).exists() else Path(path)
+
+    def __reduce__(self) -> Any:
+        """With parts of the user's own it is built anew wherever it goes, from their sources, which travel with it."""
+        if not self._loading.given:
+            return super().__reduce__()
+        return _arrived, (self.content(), self._loading)
+
+
+def _arrived(content: dict[str, Any], loading: Loading) -> Scenario:
+    return Scenario._of(content, loading)

@@ -9,20 +9,21 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from simnet.parts.foreign import Loading
 from simnet.scenario.schema import Path, Place, Table, fields, kind_of, locate, walk
 from simnet.scenario.toml import dotted, key, shortened, shown
 
 _UNKNOWN = ("extra_forbidden", "invalid_key")
 
 
-def sentence(error: ValidationError, root: Table, content: Mapping[str, Any]) -> str:
+def sentence(error: ValidationError, root: Table, content: Mapping[str, Any], loading: Loading | None = None) -> str:
     """The finding that explains most, as `path = value: what would be right`, about what stands in `content`."""
     findings = error.errors(include_url=False)
     # A misspelt name is both an unknown field and a missing one: the unknown one is the mistake.
     first = min(findings, key=lambda finding: finding["type"] not in _UNKNOWN)
     if first["type"] in _UNKNOWN:
-        return _unknown(first["loc"], root)
-    return _wrong(first, root, content)
+        return _unknown(first["loc"], root, loading)
+    return _wrong(first, root, content, loading)
 
 
 def unknown_choice(path: str, given: Any, choices: Iterable[str]) -> str:
@@ -31,9 +32,9 @@ def unknown_choice(path: str, given: Any, choices: Iterable[str]) -> str:
     return f"{path} = {shown(given)}: {Place(choices=known).what}{_did_you_mean(given, known)}"
 
 
-def _unknown(loc: tuple[str | int, ...], root: Table) -> str:
-    path, _ = locate(root, loc)
-    _, around = locate(root, loc[:-1])
+def _unknown(loc: tuple[str | int, ...], root: Table, loading: Loading | None) -> str:
+    path, _ = locate(root, loc, loading)
+    _, around = locate(root, loc[:-1], loading)
     assert around is not None, "pydantic looks only into tables that it knows"
     table, name = around.tables[0], path[-1]
     kind = kind_of(table)
@@ -55,14 +56,14 @@ def _where_instead(name: str | int, at: Path, kind: str | None, table: Table, ro
     return _did_you_mean(name, known) or shortened(f", choose from {', '.join(known)}", 120)
 
 
-def _wrong(finding: ErrorDetails, root: Table, content: Mapping[str, Any]) -> str:
-    path, place = locate(root, finding["loc"])
+def _wrong(finding: ErrorDetails, root: Table, content: Mapping[str, Any], loading: Loading | None) -> str:
+    path, place = locate(root, finding["loc"], loading)
     assert place is not None, "only an unknown field has no place"
     kind = finding["type"]
     if kind == "missing" and not isinstance(path[-1], int):
         return _missing(path, place)
     if kind == "missing":  # a list that is too short
-        path, place = locate(root, finding["loc"][:-1])
+        path, place = locate(root, finding["loc"][:-1], loading)
         assert place is not None
     if kind == "union_tag_not_found":
         return _missing((*path, str(place.tag)), Place(choices=tuple(place.kinds)))

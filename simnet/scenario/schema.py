@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
+from simnet.parts.foreign import Loading, is_reference
 from simnet.parts.part import OneOf, WordOf, tag_of
 
 Table = type[BaseModel]
@@ -34,6 +35,9 @@ class Place:
     value: Callable[[Any], Any] | None = None
     """the check of a plain value that may stand in place of the tables"""
     default: Any = None
+    one_of: OneOf | None = None
+    """what chooses among the tables"""
+    chosen: bool = False
 
     @property
     def what(self) -> str:
@@ -97,7 +101,7 @@ def place(info: FieldInfo) -> Place:
     return replace(_place(info.annotation, (info, *info.metadata)), default=default)
 
 
-def locate(root: Table, loc: Iterable[str | int]) -> tuple[Path, Place | None]:
+def locate(root: Table, loc: Iterable[str | int], loading: Loading | None = None) -> tuple[Path, Place | None]:
     """Follow pydantic's `loc`: the path as in the file, and the place there; no place for an unknown field.
 
     Pydantic also lists the tags of unions and the names of Python types, which are no part of the path.
@@ -107,8 +111,10 @@ def locate(root: Table, loc: Iterable[str | int]) -> tuple[Path, Place | None]:
     for part in loc:
         if here is None:
             break
-        if len(here.tables) > 1:
-            here = replace(here, tables=(here.kinds[str(part)],))
+        if here.one_of is not None and not here.chosen and (len(here.tables) > 1 or is_reference(part)):
+            chosen = here.one_of.part(str(part), loading)
+            assert chosen is not None, "pydantic looks only into tables that it knows"
+            here = replace(here, tables=(chosen,), chosen=True)
         elif here.tables:
             path, here = (*path, part), here.field(str(part))
         elif here.item is not None and isinstance(part, int):
@@ -136,7 +142,7 @@ def _place(annotation: Any, metadata: tuple[Any, ...]) -> Place:
     for found in metadata:
         if isinstance(found, OneOf):
             short = () if found.short is None else (found.short,)
-            return Place(tables=tuple(found.parts.values()), checks=(*short, *checks), value=found.plain)
+            return Place(tables=found.classes, checks=(*short, *checks), value=found.plain, one_of=found)
         if isinstance(found, WordOf):
             return Place(choices=tuple(found.words), checks=checks)
     if origin is Annotated:

@@ -6,7 +6,7 @@ import logging
 import multiprocessing
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ _NEEDED_BY_WORKERS = ["simnet.simulate", "simnet.studies.pool", "distributed.nan
 
 
 def execute(jobs: Sequence[RunJob], address: str, workers: int) -> Generator[Record, None, None]:
-    """Records in the order in which the runs end; `address` is `local` or a scheduler's, such as tcp://host:8786."""
+    """Records in the order in which the runs end; `address` is `local` or a scheduler's, such as tls://host:8786."""
     if not jobs:
         return
     if find_spec("distributed") is None:
@@ -56,22 +56,26 @@ def _reason(error: BaseException | None) -> str:
 @contextmanager
 def _local(workers: int) -> Iterator[Client]:
     """A scheduler in this process and workers that are processes of their own."""
-    begun = _begin_workers()  # before Dask is imported here: both take a second
-    import dask
-    from distributed import Client, LocalCluster
+    with ExitStack() as opened:
+        try:
+            begun = _begin_workers()  # before Dask is imported here: both take a second
+            import dask
+            from distributed import Client, LocalCluster
 
-    with (
-        dask.config.set(_AS_THE_POOL | {"distributed.worker.multiprocessing-method": begun}),
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            memory_limit=None,  # as in the pool: a run may take what the machine has
-            dashboard_address=None,
-            scheduler_kwargs={"dashboard_address": ":0"},  # a port for its state: any, so that studies run side by side
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+            opened.enter_context(dask.config.set(_AS_THE_POOL | {"distributed.worker.multiprocessing-method": begun}))
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                memory_limit=None,  # as in the pool: a run may take what the machine has
+                dashboard_address=None,
+                # A port for its state: any, so that studies run side by side, and for this machine alone.
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                silence_logs=logging.CRITICAL,
+            )
+            client = opened.enter_context(Client(opened.enter_context(cluster)))
+        except (OSError, RuntimeError) as error:
+            reason = _reason(error.__cause__ or error)
+            raise SimnetError(f"--cluster local: Dask cannot start here ({reason})") from None
         yield client
 
 
@@ -94,11 +98,13 @@ def _begin_workers() -> str:
 
 @contextmanager
 def _distant(address: str) -> Iterator[Client]:
-    """Whatever scheduler answers at an address."""
+    """Whatever scheduler answers at an address; for tls:// Dask's configuration names the certificates."""
     from distributed import Client
 
     try:
         client = Client(address, timeout=_PATIENCE)
+    except TypeError as error:  # this is how Dask says that it has no certificates
+        raise SimnetError(f"--cluster {address}: Dask lacks certificates ({_reason(error)})") from None
     except (OSError, ValueError, ImportError) as error:
         raise SimnetError(f"--cluster {address}: no Dask scheduler answers there ({_reason(error)})") from None
     with client:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -24,6 +23,7 @@ RUNS = {
 ROUNDS = {"key": pl.String, "round": pl.Int64}
 
 _TEXT = ("error", "scenario", "digest", "algorithm", "uplink", "basis", "resolved", "code", "key", "underlay_busiest")
+_MAGIC = b"PAR1"
 _SECTIONS = ("accuracy", "privacy", "communication", "work", "time")
 _PREFIXED = ("staleness", "airtime", "joules", "underlay", "cost", "sockets")
 
@@ -47,6 +47,15 @@ def run_row(record: Row) -> Row:
     return row | {"code": record["code"], "resolved": resolved}
 
 
+def readable(record: Row) -> bool:
+    """Whether a stored record reads as a run, whoever wrote it."""
+    try:
+        row = run_row(record)
+    except (TypeError, AttributeError, ValueError):
+        return False
+    return all(type(each) is int for each in [row["seed"], *(each.get("round") for each in record["rounds"])])
+
+
 def runs_frame(records: Sequence[Row]) -> pl.DataFrame:
     """One row per run."""
     return _frame([run_row(record) for record in records], RUNS)
@@ -55,6 +64,12 @@ def runs_frame(records: Sequence[Row]) -> pl.DataFrame:
 def rounds_frame(records: Sequence[Row]) -> pl.DataFrame:
     """One row per round, with the key of its run."""
     return _frame([{"key": record["key"], **row} for record in records for row in record["rounds"]], ROUNDS)
+
+
+def plan_fits(plan: Row) -> bool:
+    """Whether the columns of a study's fields have names of their own."""
+    names = ["run", *RUNS, *plan["fields"]]
+    return len(set(names)) == len(names)
 
 
 def plan_frame(plan: Row) -> pl.DataFrame:
@@ -95,9 +110,18 @@ def stacked(*tables: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(tables, how="diagonal_relaxed")
 
 
-def read(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """A Parquet file; an empty table if there is none."""
-    return pl.read_parquet(path) if path.exists() else pl.DataFrame(schema=schema)
+def table(content: bytes, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """The table in the bytes of a Parquet file; ValueError if there is none, or none with these columns."""
+    if len(content) < 2 * len(_MAGIC) or not content.startswith(_MAGIC) or not content.endswith(_MAGIC):
+        raise ValueError("it is cut, or no Parquet file")
+    try:
+        found = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise ValueError(" ".join(str(error).split())[:200]) from None
+    for name, kind in schema.items():
+        if found.schema.get(name) != kind:
+            raise ValueError(f"it has no column {name} as a study has it")
+    return found
 
 
 def parquet(table: pl.DataFrame) -> bytes:

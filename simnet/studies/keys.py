@@ -1,4 +1,7 @@
-"""What makes two runs the same run: the resolved scenario, the files that it names, and the code that runs it."""
+"""What makes two runs the same run: the resolved scenario, the files that it reads, and the code that runs it.
+
+The versions of numpy and scipy count as code: their arithmetic and their random numbers are part of every result.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 
-from simnet.errors import ScenarioError
 from simnet.scenario import Scenario
+from simnet.scenario.inputs import hashes, named_files, row_files
 
 _ROOT = Path(__file__).parents[1]
 _RUNS = "simnet.simulate"
@@ -19,11 +23,19 @@ _IMPORT = re.compile(r"^ *(?:import (simnet[\w.]*)|from (simnet[\w.]*) import (\
 
 def run_key(scenario: Scenario, digests: dict[Path, str] | None = None) -> str:
     """128 bits, in hexadecimal. `digests` remembers the files that many scenarios of a study name."""
-    parts = [json.dumps(scenario.resolved(), sort_keys=True, ensure_ascii=False), code_version()]
-    data = scenario.data
-    named = data.origin.files(data, scenario.find) + [scenario.find(name) for name in scenario.files()]
-    parts += [_digest(path, {} if digests is None else digests) for path in named]
+    parts = [json.dumps(scenario.resolved(), sort_keys=True, ensure_ascii=False), code_version(), *arithmetic()]
+    key = scenario.privacy.noise_key
+    secret = {} if key is None else {key: scenario.find(key)}
+    for files in (row_files(scenario), named_files(scenario), secret):
+        parts += hashes(files, digests).values()
+    parts += [part.sha256 for part in scenario.foreign()]
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@cache
+def arithmetic() -> tuple[str, ...]:
+    """The libraries that compute, with their versions."""
+    return tuple(f"{name} {version(name)}" for name in ("numpy", "scipy"))
 
 
 @cache
@@ -69,12 +81,3 @@ def _imports(source: str) -> Iterator[str]:
 def _file(root: Path, module: str) -> Path | None:
     place = root.joinpath(*module.split(".")[1:])
     return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
-
-
-def _digest(path: Path, known: dict[Path, str]) -> str:
-    if path not in known:
-        try:
-            known[path] = sha256(path.read_bytes()).hexdigest()
-        except OSError as error:
-            raise ScenarioError(f"{path}: {error.strerror}") from None
-    return known[path]

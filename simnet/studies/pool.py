@@ -24,8 +24,15 @@ from typing import Any
 from simnet.diagnostics import tell, warn
 from simnet.errors import ScenarioWarning, SimnetError
 from simnet.scenario import Scenario
-from simnet.studies.keys import code_version
+from simnet.studies.keys import code_version, run_key
 
+_NOT_AS_PLANNED = (
+    "a file that the scenario names has changed since the study was planned, or the worker has another numpy or scipy"
+)
+_ADVICE = (
+    " (it says why above): a script that runs a study does so under `if __name__ == '__main__':`, because its workers "
+    "import it"
+)
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -69,13 +76,22 @@ def perform(job: RunJob) -> Record:
             # A study has its reasons, and hundreds of runs: `simnet run` and `simnet explain` tell of one.
             warnings.simplefilter("ignore", ScenarioWarning)
             result = run(job.scenario)
+        record = Record(
+            job.key, job.code, job.scenario.resolved(), job.scenario.seed, summary=result.summary, rounds=result.rounds
+        )
     except SimnetError as error:
-        return failed(job, str(error), final=True)
+        record = failed(job, str(error), final=True)
     except Exception as error:
         return failed(job, " ".join(f"{type(error).__name__}: {error}".split()))
-    return Record(
-        job.key, job.code, job.scenario.resolved(), job.scenario.seed, summary=result.summary, rounds=result.rounds
-    )
+    return record if _as_planned(job) else failed(job, _NOT_AS_PLANNED)
+
+
+def _as_planned(job: RunJob) -> bool:
+    """Whether the key of a run that has ended is still what it was when the study was planned, elsewhere perhaps."""
+    try:
+        return run_key(job.scenario) == job.key
+    except SimnetError:
+        return False
 
 
 def failed(job: RunJob, error: str, *, final: bool = False) -> Record:
@@ -126,8 +142,11 @@ class _Worker:
         self.process = context.Process(target=serve, args=(far,), daemon=True)
         self.ready = False
         self.job: RunJob | None = None
-        with deaf_to_interrupts():
-            self.process.start()
+        try:
+            with deaf_to_interrupts():
+                self.process.start()
+        except OSError as error:
+            raise SimnetError(f"a worker cannot be started ({error.strerror}); fewer --workers may do") from None
         far.close()
 
     def take(self, waiting: deque[RunJob]) -> None:
@@ -148,19 +167,27 @@ class _Worker:
 def _fallen(worker: _Worker, job: RunJob | None, died: set[str], waiting: deque[RunJob]) -> Record | None:
     """The job of a worker that died: another worker tries it once more, then it is recorded as failed."""
     worker.process.join()
+    end = _told(worker.process.exitcode)
     if not worker.ready:
-        raise SimnetError(
-            "a worker process could not start: a script that runs a study does so under "
-            "`if __name__ == '__main__':`, because its workers import it"
-        )
+        advice = _ADVICE if worker.process.exitcode == 1 else ""
+        raise SimnetError(f"a worker process ended as it started, {end}{advice}")
     if job is None:
         return None
     if job.key in died:
-        return failed(job, f"the worker process died twice, with exit code {worker.process.exitcode}")
+        return failed(job, f"the worker process died twice, {end}")
     warn("worker died, another tries its run", key=job.key)
     died.add(job.key)
     waiting.appendleft(job)
     return None
+
+
+def _told(code: int | None) -> str:
+    """How a process ended, for a sentence, and what that may mean."""
+    if code == -signal.SIGKILL:
+        return "killed by SIGKILL: memory ran out, or somebody killed it; with fewer --workers each has more memory"
+    if code is not None and code < 0:
+        return f"killed by {signal.Signals(-code).name if -code in {*signal.Signals} else f'signal {-code}'}"
+    return f"with exit code {code}"
 
 
 def serve(pipe: Connection) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from simnet.errors import ScenarioError
 from simnet.scenario import Scenario
-from simnet.scenario.schema import Place, fields
+from simnet.scenario.schema import Place, Table, fields
 from simnet.scenario.toml import shown
 from simnet.studies.keys import run_key
 from simnet.studies.spec import Settings, Study
@@ -76,8 +76,9 @@ def resolve(base: Scenario, settings: Settings) -> Scenario:
     for field, value in settings.items():
         table, _, last = field.rpartition(".")
         place = _place(table)
-        if place is not None and last == place.tag and isinstance(value, str) and value in place.kinds:
-            kept = {name: each for name, each in _table(base, table).items() if name in fields(place.kinds[value])}
+        part = _part(place, last, value, base)
+        if part is not None:
+            kept = {name: each for name, each in _table(base, table).items() if name in fields(part)}
             changes[table] = kept | {last: value}
         else:
             changes[field] = value
@@ -85,6 +86,16 @@ def resolve(base: Scenario, settings: Settings) -> Scenario:
         return base.with_(**dict(sorted(changes.items(), key=lambda change: change[0].count("."))))
     except ScenarioError as error:
         raise ScenarioError(f"{error} (in the run with {described(settings)})") from None
+
+
+def _part(place: Place | None, field: str, value: object, base: Scenario) -> Table | None:
+    """The part that a setting chooses; None if it sets something else, or nothing that there is."""
+    if place is None or place.one_of is None or field != place.tag or not isinstance(value, str):
+        return None
+    try:
+        return place.one_of.part(value, base.loading)
+    except ValueError:  # the field itself will say what is wrong
+        return None
 
 
 def described(settings: Settings) -> str:

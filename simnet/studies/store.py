@@ -2,25 +2,32 @@
 
     study.json       the study's name, fields and runs, in order
     done/KEY.json    a finished run, written as a whole and then renamed into place
+    sums.json        SHA-256 of the two tables: of those that are there, and of those that are about to take their place
     rounds.parquet   rounds of the runs in runs.parquet, and perhaps of others
     runs.parquet     finished runs
 
-Compaction moves runs from `done` into the two tables: first it replaces rounds.parquet, then runs.parquet, and only
-then does it delete the files. A run is in the tables when runs.parquet has it; rounds of other runs are ignored, and a
-file in `done` counts before the tables. So every state between two steps reads as the same study.
+Compaction moves runs from `done` into the two tables: first it replaces sums.json, then rounds.parquet, then
+runs.parquet, and only then does it delete the files. A run is in the tables when runs.parquet has it; rounds of other
+runs are ignored, and a file in `done` counts before the tables. So every state between two steps reads as the same
+study.
+
+A table that something else has cut or overwritten is refused by its sum, before the Parquet reader sees it: that reader
+may end the whole process over a wrong byte, or find another number in it. A file in `done` that does not read as a run
+counts as not done, and the next sweep does it again.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated, Any
 
 import msgspec
 import polars as pl
 
+from simnet.diagnostics import warn
 from simnet.errors import SimnetError
 from simnet.record.atomic import refusing, sweep, write_file
 from simnet.record.formats import json_text
@@ -30,8 +37,25 @@ from simnet.studies.pool import Record
 from simnet.studies.runs import PlannedRun
 from simnet.studies.spec import Study
 
-RUNS, ROUNDS, DONE = "runs.parquet", "rounds.parquet", "done"
+RUNS, ROUNDS, DONE, SUMS = "runs.parquet", "rounds.parquet", "done", "sums.json"
 _FAILURE = "the study cannot be stored"
+_DO_AGAIN = f"remove {RUNS}, {ROUNDS} and {SUMS}, and `simnet sweep` does their runs again"
+
+
+class _StoredRun(msgspec.Struct):
+    key: str
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+    settings: dict[str, Any]
+
+
+class _StoredPlan(msgspec.Struct):
+    """What study.json holds."""
+
+    name: str
+    question: str | None
+    fields: list[str]
+    together: list[list[str]]
+    runs: list[_StoredRun]
 
 
 class Store:
@@ -62,10 +86,13 @@ class Store:
         """What the study is."""
         path = self.folder / PLAN
         try:
-            found = json.loads(path.read_bytes())
-        except (OSError, ValueError):
+            found: Row = msgspec.to_builtins(msgspec.json.decode(path.read_bytes(), type=_StoredPlan))
+        except OSError:
             raise SimnetError(f"{self.folder} is not a study's folder: it holds no {PLAN}") from None
-        assert isinstance(found, dict)
+        except (ValueError, RecursionError) as error:
+            raise SimnetError(f"{path} is damaged ({error}); `simnet sweep` writes it again") from None
+        if not frames.plan_fits(found):
+            raise SimnetError(f"{path} is damaged (two of its columns have one name); `simnet sweep` writes it again")
         return found
 
     def add(self, record: Record) -> None:
@@ -78,9 +105,7 @@ class Store:
         """The keys of all runs that need not be done again."""
         loose = self._loose()
         final = {row["key"] for row in loose if row["final"]}
-        if not (self.folder / RUNS).exists():
-            return final
-        table = pl.read_parquet(self.folder / RUNS, columns=["key", "final"])
+        table = self._read(RUNS, frames.RUNS)
         return (set(table.filter("final")["key"]) - {row["key"] for row in loose}) | final
 
     def tables(self, *, rounds: bool = True) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -91,11 +116,13 @@ class Store:
         """
         loose = self._loose()
         fresh = frames.runs_frame(loose)
-        old = frames.read(self.folder / RUNS, frames.RUNS).join(fresh, on="key", how="anti", maintain_order="left")
+        old = self._read(RUNS, frames.RUNS).join(fresh, on="key", how="anti", maintain_order="left")
         runs = frames.stacked(old, fresh)
         if not rounds:
             return runs, frames.rounds_frame([])
-        moved = frames.read(self.folder / ROUNDS, frames.ROUNDS)
+        if (self.folder / RUNS).exists() and not (self.folder / ROUNDS).exists():
+            raise SimnetError(f"{self.folder / ROUNDS} is gone, and {RUNS} is not: {_DO_AGAIN}")
+        moved = self._read(ROUNDS, frames.ROUNDS)
         moved = moved.join(old, on="key", how="semi", maintain_order="left")
         return runs, frames.stacked(moved, frames.rounds_frame(loose))
 
@@ -109,24 +136,64 @@ class Store:
             return
         order = table.select("key").with_row_index("place")
         rounds = rounds.join(order, on="key", how="inner").sort("place", "round").drop("place")
-        self._write(self.folder / ROUNDS, frames.parquet(rounds))
-        self._write(self.folder / RUNS, frames.parquet(table))
+        fresh = {ROUNDS: frames.parquet(rounds), RUNS: frames.parquet(table)}
+        sums = {name: [_sum(self.folder / name), sha256(content).hexdigest()] for name, content in fresh.items()}
+        self._write(self.folder / SUMS, json_text(sums).encode())
+        for name, content in fresh.items():
+            self._write(self.folder / name, content)
         for path in loose:
             path.unlink(missing_ok=True)
 
     def _loose(self) -> list[Row]:
-        """Runs that are still files. What cannot be read is no finished run."""
+        """Runs that are still files. What does not read as a run is no finished run."""
         found = []
         for path in sorted((self.folder / DONE).glob("*.json")):
-            with suppress(OSError, ValueError):
-                row = json.loads(path.read_bytes())
-                if isinstance(row, dict) and row.get("key") == path.stem:
-                    found.append(row)
+            try:
+                row: Row = msgspec.to_builtins(msgspec.json.decode(path.read_bytes(), type=Record))
+            except FileNotFoundError:  # a sweep has moved it into the tables just now
+                continue
+            except (OSError, ValueError, RecursionError):
+                row = {}
+            if row and row["key"] == path.stem and frames.readable(row):
+                found.append(row)
+            else:
+                warn("a stored run cannot be read, it counts as not done", key=path.stem)
         return found
+
+    def _read(self, name: str, schema: dict[str, Any]) -> pl.DataFrame:
+        """A table; an empty one if there is none."""
+        path = self.folder / name
+        try:
+            content = path.read_bytes()
+            # Read after the table: compaction writes it before.
+            sums = self._sums()
+            if sums is not None and sha256(content).hexdigest() not in sums.get(name, ()):
+                raise ValueError("it is not what a sweep has written")
+            return frames.table(content, schema)
+        except FileNotFoundError:
+            return pl.DataFrame(schema=schema)
+        except OSError as error:
+            raise SimnetError(f"{path} cannot be read ({error.strerror or error})") from None
+        except ValueError as error:
+            raise SimnetError(f"{path} is damaged ({error}): {_DO_AGAIN}") from None
+
+    def _sums(self) -> dict[str, list[str | None]] | None:
+        """What the tables' sums may be; None in a folder of a version that kept none."""
+        path = self.folder / SUMS
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=dict[str, list[str | None]])
+        except FileNotFoundError:
+            return None
+        except (ValueError, RecursionError):
+            raise SimnetError(f"{path} is damaged: {_DO_AGAIN}") from None
 
     def _write(self, path: Path, content: bytes) -> None:
         with refusing(path, _FAILURE):
             write_file(path, content)
+
+
+def _sum(path: Path) -> str | None:
+    return sha256(path.read_bytes()).hexdigest() if path.exists() else None
 
 
 def _lock(handle: IO[str], folder: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -57,10 +57,22 @@ def study(
         cluster: `local`, or the address of a Dask scheduler, instead of a pool of processes.
     """
     found = read(source)
-    with TemporaryDirectory() if out is None else nullcontext(out) as folder:
+    with _folder_for_now() if out is None else nullcontext(out) as folder:
         planned = plan_sweep(found, folder)
         result = sweep(planned, executor(workers, cluster))
         return result if out is not None else StudyResult.in_memory(planned.folder)
+
+
+@contextmanager
+def _folder_for_now() -> Iterator[str]:
+    try:
+        folder = TemporaryDirectory(prefix="simnet-")
+    except OSError as error:
+        raise SimnetError(
+            f"TMPDIR: a study without `out` is kept in a temporary folder, and there can be none ({error.strerror})"
+        ) from None
+    with folder as name:
+        yield name
 
 
 def read(source: str | Path | Mapping[str, Any] | Study) -> Study:

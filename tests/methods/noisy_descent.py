@@ -12,8 +12,7 @@ from simnet import Scenario
 from simnet.learning.objective import LOSSES, LocalObjective, Subproblem
 from simnet.learning.solver import Problem, Solver
 from simnet.methods.method import AgentPlace, AgentSize, Method
-from simnet.methods.peer import OUTSIDE, Known, Peer, Proposal, Test, Work, in_objective, within
-from simnet.methods.planned_peer import PlannedPeer
+from simnet.methods.peer import OUTSIDE, Known, Peer, PrivatePeer, Proposal, Test, Work, in_objective, within
 from simnet.parts.fields import Positive
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import RECYCLED, Charge
@@ -71,13 +70,13 @@ class NoisyDescent(Method):
         return peer
 
 
-class NoisyDescentPeer(PlannedPeer):
+class NoisyDescentPeer(PrivatePeer):
     """One agent."""
 
     says: tuple[Charge, ...] | None = None
 
     def __init__(self, plan, objective, step, place, streams) -> None:
-        super().__init__(objective.features, plan, place, streams)
+        super().__init__(objective.features, plan, streams.generator("noise", place.agent))
         self.objective, self.step = objective, step
         self.mean: Vector = np.zeros(objective.features)
 
@@ -183,7 +182,7 @@ class PerturbedSolvePeer(Peer):
         return Proposal((self.plan.finished(found.theta, b2),), found.gradients, 0.0, (self.plan.release,))
 
     absorb = NoisyDescentPeer.absorb
-    noise_source = PlannedPeer.noise_source
+    noise_source = PrivatePeer.noise_source
 
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         problem = Subproblem(self.objective, -self.curvature * self.mean, self.curvature)

@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import simnet
 from simnet import Scenario
+from simnet.studies import keys
 from simnet.studies.keys import code_version, files_version, run_files, run_key
 from tests.worlds import STUDIED
 
@@ -52,11 +54,11 @@ def test_saying_a_default_aloud_changes_no_key_and_changing_anything_does():
 def test_a_data_file_that_changes_makes_another_run(tmp_path):
     rows = "".join(f"{i % 2},{i / 10},{(i * 7) % 5}\n" for i in range(40))
     scenario = Scenario.of(STUDIED | {"data": {"source": "rows.csv", "label": 0}}, folder=tmp_path)
-    keys = []
+    found = []
     for text in ("label,a,b\n" + rows, "label,a,b\n" + rows + "1,0.5,2\n"):
         (tmp_path / "rows.csv").write_text(text)
-        keys.append(run_key(scenario))
-    assert keys[0] != keys[1]
+        found.append(run_key(scenario))
+    assert found[0] != found[1]
 
 
 @pytest.mark.parametrize(
@@ -73,11 +75,33 @@ def test_a_data_file_that_changes_makes_another_run(tmp_path):
 )
 def test_any_file_that_a_scenario_names_makes_another_run_when_it_changes(tmp_path, content, first, second):
     scenario = Scenario.of(STUDIED | content, folder=tmp_path)
-    keys = []
+    found = []
     for text in (first, second):
         (tmp_path / "named").write_text(text)
-        keys.append(run_key(scenario))
-    assert keys[0] != keys[1]
+        found.append(run_key(scenario))
+    assert found[0] != found[1]
+
+
+def test_the_key_of_the_noise_is_part_of_the_run(tmp_path):
+    private = {"algorithm": {"name": "pp-admm"}, "privacy": {"noise": "key", "noise_key": "named"}}
+    scenario = Scenario.of(STUDIED | private, folder=tmp_path)
+    found = []
+    for digit in "12":
+        (tmp_path / "named").write_text(digit * 64)
+        found.append(run_key(scenario))
+    assert found[0] != found[1]
+
+
+@pytest.mark.parametrize("library", ["numpy", "scipy"])
+def test_another_version_of_a_library_that_computes_makes_another_run(library, monkeypatch):
+    scenario = Scenario.of(STUDIED)
+    before = run_key(scenario)
+    monkeypatch.setattr(keys, "version", lambda name: "0.1" if name == library else version(name))
+    keys.arithmetic.cache_clear()
+    try:
+        assert run_key(scenario) != before
+    finally:
+        keys.arithmetic.cache_clear()
 
 
 ALL_IMPORTED = """
@@ -107,10 +131,12 @@ def copy(tmp_path) -> Path:
     return Path(shutil.copytree(PACKAGE, tmp_path / "simnet", ignore=shutil.ignore_patterns("__pycache__")))
 
 
-@pytest.mark.parametrize("place", ["cli", "report", "study", "audit", "live"])
+@pytest.mark.parametrize("place", ["cli", "report", "studies", "audit", "live"])
 def test_a_remark_in_what_no_run_uses_leaves_finished_runs_done(copy, place):
     assert files_version(copy) == code_version()
-    for path in (copy / place).rglob("*.*"):
+    files = list((copy / place).rglob("*.*"))
+    assert files, "a room that is not there cannot have a remark"
+    for path in files:
         path.write_bytes(path.read_bytes() + b"\n# a remark\n")
     assert files_version(copy) == code_version()
 

@@ -7,17 +7,21 @@ import os
 import shutil
 from itertools import product
 from time import perf_counter
+from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simnet.errors import SimnetError
 from simnet.record.atomic import AtomicFolder
+from simnet.studies import PLAN, frames
 from simnet.studies.pool import Record
 from simnet.studies.results import StudyResult
 from simnet.studies.runs import PlannedRun, plan
 from simnet.studies.spec import Study
-from simnet.studies.store import DONE, ROUNDS, RUNS, Store
+from simnet.studies.store import DONE, ROUNDS, RUNS, SUMS, Store
 from tests.worlds import study_content
 
 SUMMARY = {
@@ -67,7 +71,9 @@ def test_every_state_between_two_steps_of_compaction_reads_the_same(study, tmp_p
     loose = sorted(path.name for path in (tmp_path / "before" / DONE).iterdir())
     assert len(loose) == 4
     # What compaction has replaced and deleted so far, in its order.
-    for step, (replaced, deleted) in enumerate([((), 0), ((ROUNDS,), 0), ((ROUNDS, RUNS), 0), ((ROUNDS, RUNS), 3)]):
+    order = (SUMS, ROUNDS, RUNS)
+    states = [*((order[:replaced], 0) for replaced in range(4)), (order, 3)]
+    for step, (replaced, deleted) in enumerate(states):
         cut = tmp_path / f"cut{step}"
         shutil.copytree(tmp_path / "before", cut)
         for name in replaced:
@@ -174,3 +180,114 @@ def test_ten_thousand_runs_load_in_under_a_second(tmp_path):
     assert found.runs.height == 10_000
     assert perf_counter() - started < 1.0
     assert found.rounds.height == 300_000
+
+
+DAMAGES = {
+    "cut": lambda raw: raw[: len(raw) // 2],
+    "cut to nothing": lambda raw: b"",
+    "garbage": lambda raw: bytes(range(256)) * 4,
+    "framed garbage": lambda raw: b"PAR1" + bytes(range(256)) + b"PAR1",
+    "another file": lambda raw: frames.parquet(pl.DataFrame({"x": [1]})),
+    "one byte": lambda raw: raw[:200] + bytes([raw[200] ^ 4]) + raw[201:],
+}
+
+
+@pytest.mark.parametrize("name", [RUNS, ROUNDS])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_table_is_a_sentence_that_says_what_to_do(study, tmp_path, name, damage):
+    """The reader of polars may end the process over one wrong byte, or read another number out of it."""
+    store = filled(tmp_path, study)
+    store.compact()
+    (tmp_path / name).write_bytes(DAMAGES[damage]((tmp_path / name).read_bytes()))
+    with pytest.raises(SimnetError, match=rf"{name} is damaged .*remove runs.parquet, rounds.parquet and sums.json"):
+        store.tables()
+    for each in (RUNS, ROUNDS, SUMS):
+        (tmp_path / each).unlink()
+    assert store.finished() == set()
+
+
+@pytest.mark.parametrize("damage", [each for each in DAMAGES if each != "one byte"])
+def test_a_damaged_table_of_a_version_without_sums_is_a_sentence_too(study, tmp_path, damage):
+    store = filled(tmp_path, study)
+    store.compact()
+    (tmp_path / SUMS).unlink()
+    assert len(store.finished()) == 6
+    (tmp_path / RUNS).write_bytes(DAMAGES[damage]((tmp_path / RUNS).read_bytes()))
+    with pytest.raises(SimnetError, match=r"runs.parquet is damaged"):
+        store.finished()
+
+
+def test_rounds_that_are_gone_are_missed(study, tmp_path):
+    store = filled(tmp_path, study)
+    store.compact()
+    (tmp_path / ROUNDS).unlink()
+    with pytest.raises(SimnetError, match=r"rounds.parquet is gone, and runs.parquet is not: remove"):
+        store.tables()
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"\xff", b"[" * 100_000])
+def test_damaged_sums_are_a_sentence(study, tmp_path, content):
+    store = filled(tmp_path, study)
+    store.compact()
+    (tmp_path / SUMS).write_bytes(content)
+    with pytest.raises(SimnetError, match=r"sums.json is damaged"):
+        store.finished()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"null", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000, b'{"name": "x"}'),
+        b'{"name": "x", "question": null, "fields": ["seed"], "together": [], "runs": []}',
+        b'{"name": "x", "question": null, "fields": [], "together": [], "runs": [{"key": 1}]}',
+    ],
+)
+def test_a_damaged_plan_is_a_sentence_and_a_sweep_writes_it_again(study, tmp_path, content):
+    store = filled(tmp_path, study)
+    (tmp_path / PLAN).write_bytes(content)
+    with pytest.raises(SimnetError, match=r"study.json is damaged .*`simnet sweep` writes it again"):
+        StudyResult.load(tmp_path)
+    store.write_plan(study, plan(study))
+    assert StudyResult.load(tmp_path).runs.height == 6
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(data=st.data())
+def test_whatever_stands_in_a_finished_runs_file_is_a_run_or_not_done(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("study")
+    study = Study.of(study_content())
+    store = filled(folder, study)
+    path = min((folder / DONE).iterdir())
+    content = json.loads(path.read_bytes())
+    where = data.draw(st.sampled_from([(), *((key,) for key in content), *(("summary", key) for key in SUMMARY)]))
+    spoiled: Any = data.draw(anything)
+    if where:
+        inside = content
+        for step in where[:-1]:
+            inside = inside[step]
+        inside[where[-1]] = spoiled
+        spoiled = content
+    path.write_text(json.dumps(spoiled))
+    done = len(store.finished())
+    assert done in (5, 6)
+    found = StudyResult.load(folder)
+    assert found.runs.height in (5, 6)
+    assert found.rounds.height >= 10
+    store.compact()
+    assert len(store.finished()) == done
+
+
+@pytest.mark.parametrize(
+    "harm", [lambda raw: raw[:100], lambda raw: b"", lambda raw: b"\x00" * 99, lambda raw: b"[" * 10**5]
+)
+def test_a_finished_run_whose_file_is_cut_is_done_again(study, tmp_path, harm):
+    store = filled(tmp_path, study)
+    path = min((tmp_path / DONE).iterdir())
+    path.write_bytes(harm(path.read_bytes()))
+    assert store.finished() == {run.key for run in plan(study)} - {path.stem}

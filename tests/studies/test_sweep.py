@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import simnet
+from simnet.errors import SimnetError
 from simnet.studies.results import StudyResult
 from simnet.studies.sweep import plan_sweep, read
 from tests.worlds import STUDY_TOML, study_content
@@ -185,3 +188,39 @@ def test_a_script_without_a_main_guard_is_told_so(tmp_path):
     )
     assert done.returncode == 1
     assert "under `if __name__ == '__main__':`" in done.stderr
+
+
+def test_a_system_without_room_for_temporary_files_is_a_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
+    with pytest.raises(
+        SimnetError, match=r"TMPDIR: a study without `out` is kept in a temporary folder, and there can"
+    ):
+        simnet.study(study_content())
+
+
+def test_a_full_disk_for_temporary_files_is_a_sentence(monkeypatch):
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("simnet.studies.store.write_file", full)
+    with pytest.raises(SimnetError, match=r"the study cannot be stored \(No space left on device\)"):
+        simnet.study(study_content(), workers=1)
+
+
+def test_a_study_whose_measured_delays_change_is_done_again(tmp_path):
+    """What was stored for the old file says nothing about the new one."""
+    (tmp_path / "late.csv").write_text("0.001\n")
+    (tmp_path / "base.toml").write_text(
+        'rounds = 6\nalgorithm.name = "admm"\ntopology = { kind = "ring", agents = 4 }\n'
+        'data = { source = "synthetic", rows = 300, features = 4 }\n'
+        'network.pacing = { kind = "deadline", period = 0.1 }\n'
+        'network.link.latency = { kind = "empirical", file = "late.csv" }\n'
+    )
+    (tmp_path / "study.toml").write_text('name = "late"\nbase = "base.toml"\n')
+    errors = []
+    for delay in ("0.001\n", "0.4\n"):
+        (tmp_path / "late.csv").write_text(delay)
+        assert len(plan_sweep(read(tmp_path / "study.toml"), tmp_path / "results").todo) == 1
+        found = simnet.study(tmp_path / "study.toml", tmp_path / "results", workers=1)
+        errors.append(found.runs["staleness_mean"].item())
+    assert errors[0] != errors[1]
