@@ -49,7 +49,6 @@ from simnet.privacy.ledger import BARE, RECYCLED, Charge
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.ready_plans import (
     ReadyPlan,
-    SampledPlan,
     ShareOfBudget,
     ThresholdTest,
     gaussian_plan,
@@ -113,7 +112,6 @@ __all__ = [
     "ReadyPlan",
     "RowGradients",
     "RowPartition",
-    "SampledPlan",
     "Seconds",
     "Setting",
     "Share",
