@@ -205,6 +205,11 @@ class Data(Section):
         return self.columns is None and self.origin is FILE
 
     @property
+    def expected_size(self) -> tuple[int, int] | None:
+        """Rows and features, where they can be known before anything is read."""
+        return (self.rows or _ROWS, self.features or _FEATURES) if "rows" in self.origin.fields else None
+
+    @property
     def origin(self) -> RowSource:
         """Where the rows come from."""
         return SOURCES.get(self.source, FILE)

@@ -21,6 +21,9 @@ from simnet.privacy.ledger import BARE, Account, Ledger
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector
 
+_MOST_DECADES = 100
+"""How far something may grow or shrink over a run: squares and quotients of it stay finite numbers."""
+
 
 @dataclass(frozen=True)
 class AgentSize:
@@ -123,6 +126,8 @@ class Method(Part):
     """Its colour on a light page."""
     noise_amounts: ClassVar[tuple[str, ...]] = ()
     """The fields by which a scenario names an amount of noise instead of a budget."""
+    growths: ClassVar[tuple[str, ...]] = ()
+    """The fields, or lists of them, by which something changes by a factor in every round."""
     has_test: ClassVar[bool] = False
     """Whether a test decides which rounds release something."""
     recycles: ClassVar[bool] = False
@@ -155,6 +160,18 @@ class Method(Part):
                 if getattr(self, field) is not None:
                     return f"algorithm.{field}: with privacy.calibration = 'none' there is no noise"
         return None
+
+    def refuse_growth(self, rounds: int) -> None:
+        """ScenarioError if something grows or shrinks beyond what arithmetic can hold."""
+        for field in self.growths:
+            value = getattr(self, field)
+            for growth in value if isinstance(value, tuple) else (value,):
+                decades = rounds * math.log10(growth)
+                if abs(decades) > _MOST_DECADES:
+                    raise ScenarioError(
+                        f"algorithm.{field} = {growth:g}: over {rounds:,} rounds that is a factor of 1e{decades:+.0f}, "
+                        f"and numbers have room for 1e±{_MOST_DECADES}; nearer to 1 would do"
+                    )
 
     def misfit_of_live(self) -> str | None:
         """Why no live agent can run it, as `field: why not`; None if one can."""
