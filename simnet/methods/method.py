@@ -196,6 +196,10 @@ class Method(Part):
         """How often an agent releases something at most."""
         return rounds
 
+    def preparation(self, features: int) -> tuple[float, float]:
+        """Bytes of memory and seconds of computing, about, for what is computed once from rows of this length."""
+        return 0.0, 0.0
+
     def message_lengths(self, features: int) -> tuple[int, ...]:
         """The lengths of the vectors in its longest message: the model, and what goes with it."""
         return (features,)

@@ -73,6 +73,7 @@ def estimate(scenario: Scenario) -> Estimate:
             Need("data.features" if features >= agents else "topology.agents", _FLOAT * models * features, 0.0),
             Need(every_round, 0.0, rounds * (_AGENT_ROUND * agents + _MESSAGE * directions)),
             Need("network.link.mtu", 0.0, rounds * directions * _PACKET * packets),
+            Need("data.features", *scenario.algorithm.preparation(features)),
             Need("rounds", _ROUND_BYTES * rounds, 0.0),
             Need("network.underlay.graph.agents", _AGENT_BYTES * nodes + _DIRECTION_BYTES * 2 * wires, 0.0),
         )
