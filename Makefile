@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # What `make lowest` runs: something of every dependency.
 SMOKE := tests/scenario/test_messages.py tests/scenario/test_overrides.py tests/scenario/test_reference.py \
-	tests/scenario/test_toml.py tests/scenario/test_inputs.py tests/network/test_topology.py tests/network/test_graph_files.py \
+	tests/scenario/test_toml.py tests/scenario/test_inputs.py tests/network/test_topology.py \
 	tests/record/test_log.py tests/record/test_publication.py tests/privacy/test_observers.py \
 	tests/privacy/test_noise_key.py tests/test_simulate.py tests/test_diagnostics.py tests/studies \
 	tests/report tests/live/test_certificates.py tests/cli/test_cli.py tests/scenarios/test_digests.py \

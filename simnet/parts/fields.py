@@ -200,9 +200,11 @@ _SMALL, _LARGE = 1e-30, 1e30
 Probability = Annotated[float, BeforeValidator(Number("a probability lies between 0 and 1", 0, 1))]
 Share = Annotated[
     float,
-    BeforeValidator(Number("a share lies strictly between 0 and 1", 0, 1, open_low=True, open_high=True)),
+    BeforeValidator(Number("a share lies strictly between 0 and 1", 0, 1, open_low=True, open_high=True, least=_SMALL)),
 ]
-PositiveShare = Annotated[float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True))]
+PositiveShare = Annotated[
+    float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True, least=_SMALL))
+]
 Positive = Annotated[float, BeforeValidator(Number("a number above 0", 0, _LARGE, open_low=True, least=_SMALL))]
 NonNegative = Annotated[float, BeforeValidator(Number("a number of at least 0", 0, _LARGE))]
 Growth = Annotated[float, BeforeValidator(Number("a factor per round, from 0.001 to 1000", 1e-3, 1e3))]

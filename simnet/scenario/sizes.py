@@ -24,8 +24,8 @@ _AGENT_ROUND, _MESSAGE, _PACKET = 60e-6, 20e-6, 2e-6
 """Seconds of computing for an agent's round, for a message, and for each packet of it."""
 _ENTRY = 3e-8
 """Seconds of computing for a number of a row: to draw it, or to use it in the local problems of one round."""
-_SOME_FEATURES = 100
-"""Of a file that has not been read yet."""
+_SOME_AGENTS, _SOME_ROWS = (5, 5.0), (5000, 100)
+"""Agents and links, rows and features, of files that have not been read yet."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Estimate:
 
 def estimate(scenario: Scenario) -> Estimate:
     """What a run of the scenario will need; what comes from files is not known yet and counts little."""
-    agents, links = scenario.topology.expected_size or (0, 0.0)
-    rows, features = scenario.data.expected_size or (0, _SOME_FEATURES)
+    agents, links = scenario.topology.expected_size or _SOME_AGENTS
+    rows, features = scenario.data.expected_size or _SOME_ROWS
     rounds, directions = scenario.rounds, 2 * links
     packets = _packets(scenario, features)
     data = "data.rows" if rows >= features else "data.features"

@@ -22,7 +22,7 @@ from simnet.scenario.schema import Place, Table, fields, place
 HERE = Path(__file__).parents[1] / "sim"
 FILES = [str(HERE / name) for name in ("cell.txt", "contacts.csv", "delay_trace.csv", "delays.csv", "fates.txt")]
 FILES += [str(HERE / name) for name in ("steps.csv", "up.csv", "nowhere.csv")]
-FLOATS = (0.0, 1e-30, 1e-9, 1e-3, 0.1, 0.5, 0.9, 1.0, 2.0, 10.0, 1e3, 1e6, 1e9, 1e12, 1e18, 1e30)
+FLOATS = (0.0, 5e-324, 1e-300, 1e-30, 1e-9, 1e-3, 0.1, 0.5, 0.9, 1.0, 2.0, 10.0, 1e3, 1e6, 1e9, 1e12, 1e18, 1e30)
 WHOLES = (0, 1, 2, 3, 4, 5, 10, 40, 100, 1500, 10**9, 2**31, 2**53)
 WORDS = ("adult", "synthetic", "twonorm", "ringnorm", "waveform", "a9a", "x")
 
@@ -46,7 +46,7 @@ def leaves(table: Table = Scenario, at: Path_ = ()) -> Iterator[tuple[Path_, Pla
     """Every field that can be set without choosing a kind first."""
     for name, info in fields(table).items():
         here = place(info)
-        if len(here.tables) == 1 and not here.tag and here.value is None:
+        if len(here.tables) == 1 and not any(each.is_required() for each in fields(here.tables[0]).values()):
             yield from leaves(here.tables[0], (*at, name))
         elif at != () or name not in ("algorithm", "methods"):
             yield (*at, name), here
