@@ -11,7 +11,7 @@ MEMORY = 16 * 2**30
 TIME = 30 * 86400.0
 
 
-class Limits(Section):
+class SizeLimits(Section):
     """How large a run may be. A run whose estimate is above is refused, on every machine alike."""
 
     memory: Size = Field(MEMORY, description="most memory in bytes, by a rough estimate")

@@ -13,7 +13,7 @@ from typing import Any
 
 from simnet.errors import ScenarioError
 from simnet.scenario import Scenario
-from simnet.scenario.limits import Limits
+from simnet.scenario.limits import SizeLimits
 
 _FLOAT = 8
 _ROW_COPIES = 3
@@ -82,7 +82,7 @@ def estimate(scenario: Scenario) -> Estimate:
 
 def refuse_what_is_too_large(scenario: Scenario) -> Estimate:
     """The estimate; ScenarioError names the field that asks for most of what is too much."""
-    found, limits = estimate(scenario), scenario.limits or Limits()
+    found, limits = estimate(scenario), scenario.limits or SizeLimits()
     for what, limit, told in (("memory", limits.memory, bytes_told), ("time", limits.time, time_told)):
         if getattr(found, what) > limit:
             worst = max(found.needs, key=lambda need: getattr(need, what)).field
