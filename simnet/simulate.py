@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -33,7 +34,9 @@ from simnet.record.metrics import Metrics, Row
 from simnet.record.observed import Observed
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
+from simnet.scenario.extremes import within_numbers
 from simnet.scenario.inputs import hashes, named_files, row_files
+from simnet.scenario.sizes import estimate
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.faults import happenings, schedule
 from simnet.sim.memory import gc_paused
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Called with (rounds finished, rounds in all)."""
+
+_LONG = 600.0
+"""Seconds of computing of which the user is told before."""
 
 Attachment = Callable[[VirtualEngine], Generator[Any, Any, Any] | None]
 """A user's own part of a run: it may return a SimPy process, or only register with `engine.env`."""
@@ -109,7 +115,9 @@ def run(
             "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "
             "such runs could share it; choose 'fresh'"
         )
-    started = perf_counter()
+    started, needed = perf_counter(), estimate(scenario)
+    if needed.time > _LONG:
+        warnings.warn(f"the run needs {needed}, by a rough estimate", ScenarioWarning, stacklevel=2)
     built = build(scenario)
     tell(
         "world built",
@@ -122,7 +130,9 @@ def run(
     )
     for sentence in cautions(built):
         warnings.warn(sentence, ScenarioWarning, stacklevel=2)
-    return keep(scenario, out, lambda bus: play(built, bus, attach=attach), progress=progress)
+    # An error of the user's own processes is theirs.
+    with nullcontext() if attach else within_numbers(scenario):
+        return keep(scenario, out, lambda bus: play(built, bus, attach=attach), progress=progress)
 
 
 def keep(
