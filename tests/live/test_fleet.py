@@ -191,7 +191,7 @@ def test_over_links_that_lose_repeat_spoil_and_overtake_a_killed_agent_breaks_no
         },
     )
     points = {(agent, start): f"record {20 + 7 * agent + 13 * start}" for agent in range(4) for start in (1, 2)}
-    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, points))
+    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path, _: Doomed(path, points))
 
     result = played(fleet)
 
@@ -240,7 +240,7 @@ def test_a_crash_at_any_record_leaves_one_charge_for_each_release_and_no_fresh_n
     wanted = live_world(rounds=4, topology={"kind": "ring", "agents": 6}, algorithm=algorithm)
     points = {(agent, 1): f"record {first + agent + 1}" for agent in range(6)}
     points |= {(agent, 2): f"record {agent + 1}" for agent in range(6)}
-    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, points))
+    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path, _: Doomed(path, points))
 
     result = played(fleet)
 
@@ -253,7 +253,7 @@ def test_a_crash_at_any_record_leaves_one_charge_for_each_release_and_no_fresh_n
 @pytest.mark.parametrize("point", ["before safe", "after safe"])
 def test_a_crash_between_the_charge_and_the_sending_sends_the_very_same_release(tmp_path, point, when):
     wanted = live_world(rounds=3)
-    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, {(1, 1): point + when}))
+    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path, _: Doomed(path, {(1, 1): point + when}))
 
     result = played(fleet)
 
