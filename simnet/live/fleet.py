@@ -199,9 +199,7 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def _agent_process(
-    world: World, placement: Placement, pipe: Connection, journal: Callable[[Path, Machine], Journal]
-) -> None:
+def _agent_process(world: World, placement: Placement, pipe: Connection, machine: Machine) -> None:
     """What an agent's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent sees to it
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -213,9 +211,7 @@ def _agent_process(
         raise SystemExit(1) from None
 
 
-async def _supervised(
-    world: World, placement: Placement, pipe: Connection, journal: Callable[[Path, Machine], Journal]
-) -> None:
+async def _supervised(world: World, placement: Placement, pipe: Connection, machine: Machine) -> None:
     life = asyncio.create_task(serve(world, placement, _Parent(pipe), machine))
     parent = multiprocessing.parent_process()
     assert parent is not None, "only a fleet starts this"

@@ -7,12 +7,10 @@ from simnet.live.agent_folder import AgentFolder
 
 
 def test_a_folder_has_one_user_at_a_time(tmp_path):
-    with (
-        AgentFolder(tmp_path / "agent").occupied(),
-        pytest.raises(LiveError, match="another process is this agent already"),
-    ):
-        AgentFolder(tmp_path / "agent").occupied().__enter__()
-    with AgentFolder(tmp_path / "agent").occupied():
+    folder = AgentFolder(tmp_path / "agent")
+    with folder.occupied(), pytest.raises(LiveError, match="another process is this agent already"):
+        folder.occupied().__enter__()
+    with folder.occupied():
         pass
 
 
