@@ -194,7 +194,8 @@ class Channel:
 
     def _changed(self, peer: int, up: bool) -> None:
         tell("connected" if up else "disconnected", agent=self.me, peer=peer)
-        self._tell(self.on_state, peer, up)
+        if self._failure is None:  # what `_tell` raises after a failure would hide that the dialler was cancelled
+            self._tell(self.on_state, peer, up)
 
     def _tell(self, callback: Callable[..., None], *news: object) -> None:
         """Call back; a failure there ends the connection that brought the news, and the agent."""

@@ -164,8 +164,10 @@ def read(path: Path, machine: Machine = HERE) -> Iterator[Record]:
         kind, length, checksum = _FIELDS.unpack_from(head)
         sound = _CHECKSUM.pack(crc32(head[: _FIELDS.size])) == head[_FIELDS.size :]
         body, end = data[place + _HEAD : place + _HEAD + length], place + _HEAD + length
-        if sound and (end > len(data) or (end == len(data) and crc32(body) != checksum)):
-            return  # torn in its body
+        if not sound and not any(data[place + _HEAD :]):
+            return  # torn in its head, zeros after it
+        if sound and (end > len(data) or (crc32(body) != checksum and not any(data[end:]))):
+            return  # torn in its body, perhaps with zeros after it
         if not sound or kind not in _KINDS or crc32(body) != checksum:
             raise LiveError(f"{path}: the journal is damaged at byte {place}; the agent cannot go on from it")
         yield _KINDS[kind], body

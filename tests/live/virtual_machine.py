@@ -27,6 +27,8 @@ class File:
 
     data: bytearray
     safe: int
+    looked_at: int = 0
+    """what `VirtualDisk.on_safe` has looked at already"""
 
 
 class VirtualDisk:
@@ -103,8 +105,8 @@ class VirtualMachine(Machine):
     steps: int = 0
     ends: list[End] = field(default_factory=list)
     on_death: Callable[[], Any] = lambda: None
-    drawn: list[bytes] = field(default_factory=list)
-    """noise since frames were last made safe"""
+    drawn: bytes | None = None
+    """the noise that was drawn last: that of the round"""
 
     def __post_init__(self) -> None:
         self._handles: dict[int, tuple[Path, File]] = {}
@@ -162,11 +164,10 @@ class VirtualMachine(Machine):
     def write(self, file: int, data: bytes) -> None:
         if self._step():
             _, open_file = self._handles[file]
-            if self.doom(self):
-                open_file.data += data[: len(data) // 2]
-                raise Killed
             fits = self.disk.room_for(len(data))
-            open_file.data += data[:fits]
+            open_file.data += data[: fits // 2]
+            self._doomed()
+            open_file.data += data[fits // 2 : fits]
             if fits < len(data):
                 raise OSError(errno.ENOSPC, "No space left on device")
 

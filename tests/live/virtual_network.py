@@ -203,8 +203,12 @@ class End(asyncio.Transport):
 
     def _ship(self, data: bytes) -> None:
         if data and not self._mute:
-            self._arrives = max(self._arrives, self._loop.time() + LATENCY)
-            self._loop.call_at(self._arrives, self.peer._take, data)
+            self._loop.call_at(self._next(), self.peer._take, data)
+
+    def _next(self) -> float:
+        """When the next thing arrives at the other end; no two at one moment, because the loop might swap them."""
+        self._arrives = max(self._arrives + 1e-6, self._loop.time() + LATENCY)
+        return self._arrives
 
     def _take(self, data: bytes) -> None:
         if self._lost or self._mute or self._machine.dead:
@@ -218,7 +222,7 @@ class End(asyncio.Transport):
         if not self._closing:
             self._closing = True
             if not self._mute:
-                self._loop.call_at(max(self._arrives, self._loop.time() + LATENCY), self.peer._end)
+                self._loop.call_at(self._next(), self.peer._end)
             self._loop.call_soon(self._gone, None)
 
     def abort(self) -> None:
