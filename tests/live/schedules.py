@@ -1,4 +1,4 @@
-"""Schedules of faults for a whole deployment in memory, each drawn from one seed: `python -m tests.live.schedules SEED`.
+"""Schedules of faults for a whole deployment in memory, one per seed: `python -m tests.live.schedules SEED`.
 
 Three agents run as they are: the same agents, channels, journals and recovery, on virtual machines. A schedule kills
 processes and cuts power at any step of a disk, tears and forgets what was not safe, lets disks lie, run full and be put

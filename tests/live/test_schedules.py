@@ -1,4 +1,4 @@
-"""Whole deployments on virtual machines: some hundred schedules of faults by default, thousands of new ones on demand."""
+"""Whole deployments on virtual machines: hundreds of schedules of faults, and thousands of new ones on demand."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from tests.live.schedules import play, play_all
 PARTS = 20
 EACH = 25 if PROFILE == "steady" else 500
 """500 schedules that are always the same, or 10,000 new ones."""
+
+WHAT_HAPPENS = ("killed at", "the power goes", "put back", "No space left", "disk lies", "waits for", "holds round")
 
 
 @pytest.mark.parametrize("part", range(PARTS))

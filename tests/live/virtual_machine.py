@@ -34,8 +34,8 @@ class File:
 class VirtualDisk:
     """An agent's files; they stay when its process or its power goes.
 
-    `lies` says whether the disk calls safe what is not. `room` are the bytes that it has left. `on_safe` gets a file each
-    time that the disk has called it safe.
+    `lies` says whether the disk calls safe what is not. `room` are the bytes that it has left. `on_safe` gets a file
+    each time that the disk has called it safe.
     """
 
     def __init__(self, chance: Random, on_safe: Callable[[Path, File], None]) -> None:
