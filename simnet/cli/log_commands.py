@@ -11,13 +11,19 @@ import typer
 Run = Annotated[Path, typer.Argument(help="Run folder or event log.", metavar="RUN")]
 
 
-def verify(run: Run) -> None:
-    """Check a log: schema, order, seal, conservation laws. Exit code 1 if anything is wrong."""
+def verify(
+    run: Run,
+    rerun: Annotated[
+        bool, typer.Option("--rerun", help="Also run its scenario again, with the files that it names, and compare.")
+    ] = False,
+) -> None:
+    """Check a log: schema, order, seal, scenario, conservation laws. Exit code 1 if anything is wrong."""
     from simnet.agent.pacing import ALIGNED
     from simnet.cli.terminal import number, say_findings
     from simnet.record.verify import verify as check
+    from simnet.scenario.embedded import embedded_scenario
 
-    report = check(run, ALIGNED)
+    report = check(run, ALIGNED, embedded_scenario)
     spent = report.privacy
     privacy = f", ε proven {number(spent.proven_epsilon)}, claimed {number(spent.claimed_epsilon)}" if spent else ""
     what = f"{run}: {report.events} events, digest {report.digest[:12]}{privacy}"
@@ -25,15 +31,22 @@ def verify(run: Run) -> None:
         typer.echo(f"{run}: {note}")
     if spent:
         typer.echo(f"{run}: ε by {spent.basis}")
-    say_findings(what, "the log holds", report.findings)
+    if not rerun or report.findings:
+        say_findings(what, "the log holds", report.findings)
+        return
+
+    from simnet.rerun import rerun as run_again
+
+    say_findings(what, "the log holds, and a second run gives the same digest", run_again(run))
 
 
 def replay(run: Run) -> None:
     """Recompute summary and tables from the log alone, and say whether they match. Exit code 1 if not."""
     from simnet.cli.terminal import say_findings
     from simnet.record.verify import replay as recompute
+    from simnet.scenario.embedded import embedded_scenario
 
-    report = recompute(run)
+    report = recompute(run, embedded_scenario)
     say_findings(f"{run}: {report.events} events", "summary.json, rounds.csv and agents.csv match", report.findings)
 
 
@@ -65,5 +78,6 @@ def publish(
 ) -> None:
     """Make a record that may be given away: without losses, gradient counts and all that sees rows without noise."""
     from simnet.record.publication import publish as strip
+    from simnet.scenario.embedded import embedded_scenario
 
-    typer.echo(f"wrote {strip(run, out, public_rows=public_rows)}")
+    typer.echo(f"wrote {strip(run, out, public_rows=public_rows, accept=embedded_scenario)}")

@@ -11,11 +11,13 @@ from html import escape
 from pathlib import Path
 from typing import Any, TextIO
 
-from simnet.errors import SimnetError
+from simnet.errors import LogError, SimnetError
 from simnet.record.events import EVENTS
 from simnet.record.lines import line
 from simnet.record.log import read
 
+_DEEPEST = 100
+"""Levels, or dots in a name."""
 _MOST = 200
 """Rows that a notebook shows."""
 
@@ -50,6 +52,8 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     >>> flat({"network": {"link": {"queue": 64}}, "seed": 1})
     {'network.link.queue': 64, 'seed': 1}
     """
+    if prefix.count(".") > _DEEPEST:
+        raise LogError(f"{prefix[:40]}… is nested deeper than anything that a run writes")
     found: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
