@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from simnet.cli.output import exact, say
 
 Run = Annotated[Path, typer.Argument(help="Run folder or event log.", metavar="RUN")]
 
@@ -28,9 +29,9 @@ def verify(
     privacy = f", ε proven {number(spent.proven_epsilon)}, claimed {number(spent.claimed_epsilon)}" if spent else ""
     what = f"{run}: {report.events} events, digest {report.digest[:12]}{privacy}"
     for note in report.notes:
-        typer.echo(f"{run}: {note}")
+        say(f"{run}: {note}")
     if spent:
-        typer.echo(f"{run}: ε by {spent.basis}")
+        say(f"{run}: ε by {spent.basis}")
     if not rerun or report.findings:
         say_findings(what, "the log holds", report.findings)
         return
@@ -55,7 +56,8 @@ def diff(a: Run, b: Run) -> None:
     from simnet.record.diff import diff as compare_logs
 
     difference = compare_logs(a, b)
-    typer.echo(difference if difference is not None else "the logs hold the same events")
+    for sentence in ("the logs hold the same events",) if difference is None else difference.sentences:
+        say(sentence)
     raise typer.Exit(0 if difference is None else 1)
 
 
@@ -64,9 +66,9 @@ def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this ki
     from simnet.record.formats import export_csv, export_jsonl
 
     if kind is None:
-        export_jsonl(run, sys.stdout)
+        export_jsonl(run, exact())
     else:
-        export_csv(run, kind, sys.stdout)
+        export_csv(run, kind, exact())
 
 
 def publish(
@@ -80,4 +82,4 @@ def publish(
     from simnet.record.publication import publish as strip
     from simnet.scenario.embedded import embedded_scenario
 
-    typer.echo(f"wrote {strip(run, out, public_rows=public_rows, accept=embedded_scenario)}")
+    say(f"wrote {strip(run, out, public_rows=public_rows, accept=embedded_scenario)}")

@@ -29,11 +29,12 @@ from simnet.network.topology import AnyTopology, Random
 from simnet.network.underlay import Underlay
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.part import OneOf, Section, WordOf
+from simnet.printable import escaped
 from simnet.privacy.budget import Privacy
 from simnet.record.fitness import LABELS_DEAL, PEAKS_SCALE, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
-from simnet.scenario.toml import escaped, parse
+from simnet.scenario.toml import parse
 from simnet.sim.faults import AnyFault
 from simnet.sim.radio import AnyChannel
 from simnet.sim.transport import AnyTransport, Datagram
