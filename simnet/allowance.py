@@ -8,6 +8,7 @@ by little is found by looking at the process itself. Whoever trusts a large file
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 VARIABLE = "SIMNET_MEMORY"
@@ -23,9 +24,9 @@ _SHORT = 1 << 16
 
 
 class Allowance:
-    """What one reading may take; `error` is raised, with one sentence, where a file would take more."""
+    """What one reading may take; `error` makes the exception for what would take more out of one sentence."""
 
-    def __init__(self, error: type[Exception], megabytes: float | None = None) -> None:
+    def __init__(self, error: Callable[[str], Exception], megabytes: float | None = None) -> None:
         self._error = error
         given = os.environ.get(VARIABLE, "")
         self._megabytes = megabytes or (float(given) if given.isdecimal() and int(given) else _DEFAULT)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from simnet.errors import DataError
 from simnet.learning import file_formats
 from simnet.learning.dataset import Dataset, compact
+from simnet.learning.text_lines import OPENERS
 
 _LIBSVM = ("", ".libsvm", ".svm", ".txt", ".t", ".tr", ".te", ".trn", ".tst", ".train", ".test", ".val")
 
@@ -67,7 +68,7 @@ def read(
 def _read(
     path: Path, stamp: tuple[int, int], label: str | int | None, positive: object | None, features: int | None
 ) -> Dataset:
-    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in file_formats.OPENERS]
+    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in OPENERS]
     suffix = suffixes[-1] if suffixes else ""
     if label is not None and suffix != ".csv":
         raise DataError(f"{path}: only a CSV file has a label column to choose, so {label!r} is out of place")
