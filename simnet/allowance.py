@@ -8,8 +8,11 @@ by little is found by looking at the process itself. Whoever trusts a large file
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 VARIABLE = "SIMNET_MEMORY"
 """The environment's word for the most that reading may add to the process, in megabytes."""
@@ -19,6 +22,7 @@ _CONTAINER, _ENTRY = 72, 40
 """Bytes that Python takes for a list or a table, and for an entry of one."""
 _LINES = 16
 """A line may take this part of the memory; beside it stand its objects and what is made of them."""
+_OFTEN = 1 << 10
 _SHORT = 1 << 16
 """Bytes of a text that need no look: they are no bomb."""
 
@@ -59,6 +63,14 @@ class Allowance:
             f"{what} would take more than {self._megabytes:g} MB of memory; {VARIABLE}=1000 in the environment allows "
             "1000 MB, if you trust the file"
         )
+
+
+def checked(items: Iterable[Item], allowance: Allowance) -> Iterator[Item]:
+    """The same items, with a look at the memory now and then."""
+    for number, item in enumerate(items):
+        if number % _OFTEN == 0:
+            allowance.check()
+        yield item
 
 
 def read_whole(path: Path, allowance: Allowance, share: int = 1) -> bytes:

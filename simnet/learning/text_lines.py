@@ -19,6 +19,8 @@ from simnet.errors import DataError
 _CHUNK = 1 << 14
 _OFTEN = 1 << 16
 """Characters after which the memory is looked at."""
+_IDLE = 100_000
+"""Lines in a row that may be blank or comments: millions would take an hour."""
 
 
 class _Unpacked(io.RawIOBase):
@@ -83,12 +85,16 @@ def text_lines(path: Path, allowance: Allowance) -> Iterator[Iterator[str]]:
         raise DataError(f"there is no data file {path}") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: this is not text in UTF-8") from None
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error, MemoryError) as problem:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, csv.Error, MemoryError, _Idle) as problem:
         raise DataError(f"{path}: the file cannot be read ({problem})") from None
 
 
+class _Idle(Exception):
+    """Nothing comes."""
+
+
 def _lines(text: TextIO, allowance: Allowance) -> Iterator[str]:
-    since = 0
+    since = idle = 0
     while line := text.readline(allowance.longest_line):
         since += len(line)
         if len(line) == allowance.longest_line:
@@ -96,4 +102,7 @@ def _lines(text: TextIO, allowance: Allowance) -> Iterator[str]:
         if since > _OFTEN:
             allowance.check()
             since = 0
+        idle = 0 if line.strip() and line[0] != "#" else idle + 1
+        if idle > _IDLE:
+            raise _Idle(f"{_IDLE:,} lines in a row say nothing")
         yield line
