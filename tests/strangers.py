@@ -7,8 +7,7 @@ import os
 import resource
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -25,44 +24,42 @@ from tests.worlds import world
 ROOT = Path(__file__).parents[1]
 MOST = 200_000_000
 """Bytes that a reader may hold."""
-LONGEST = 20.0
-"""Seconds that it may take on a busy machine."""
-_WRAPPER = """
-import resource, sys
-from simnet.cli import main
-try:
-    main()
-finally:
-    sys.stderr.write(f"\\n{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}")
+LONGEST = 120.0
+"""Seconds that all commands together may take on a busy machine."""
+_SCRIPT = """
+import json, resource, sys
+from tests.called import called
+for words in json.loads(sys.argv[1]):
+    code, out, refusal = called(*words)
+    print(json.dumps([code, out[-1000:], refusal, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
 """
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a command said of a file."""
+    """What a command said of a file, and the most that its process had held by then."""
 
+    words: tuple[str, ...]
     code: int
     out: str
-    err: str
+    refusal: str
     memory: int
-    seconds: float
 
 
-def read_with(*words: str, cwd: Path) -> Reading:
-    """Run a command of simnet in a process of its own, one that may not grow without end."""
-    began = time.monotonic()
+def read_with(commands: Sequence[Sequence[str]], cwd: Path) -> list[Reading]:
+    """Run commands of simnet one after the other in a process that may not grow without end."""
     done = subprocess.run(
-        [sys.executable, "-c", _WRAPPER, *words],
+        [sys.executable, "-c", _SCRIPT, json.dumps(commands)],
         cwd=cwd,
         capture_output=True,
         text=True,
-        errors="replace",
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)),
-        timeout=120,
+        timeout=LONGEST,
     )
-    told, _, memory = done.stderr.rpartition("\n")
-    return Reading(done.returncode, done.stdout, told, int(memory or MOST), time.monotonic() - began)
+    assert done.returncode == 0, done.stderr
+    told = map(json.loads, done.stdout.splitlines())
+    return [Reading(tuple(words), *each) for words, each in zip(commands, told, strict=True)]
 
 
 def sealed(packed: bytes) -> bytes:
@@ -75,7 +72,8 @@ def bomb(blocks: Iterable[bytes], **how: object) -> bytes:
     return sealed(b"".join([*map(packer.compress, blocks), packer.flush()]))
 
 
-HONEST: Story = [(t, event) for _, t, event in run(world(rounds=2)).events]
+SMALL = world(rounds=1, topology={"kind": "ring", "agents": 3})
+HONEST: Story = [(t, event) for _, t, event in run(SMALL).events]
 RAW, _ = write(HONEST)
 FIRST, *REST = lines(RAW)
 _MILLION = 1 << 20
@@ -121,10 +119,7 @@ def deep(levels: int) -> object:
     return found
 
 
-def _wrong_values() -> Iterator[tuple[str, object]]:
-    yield from {
-        "text": "x", "null": None, "list": [], "table": {}, "negative": -1, "huge": 10**400, "float": 1e308, "true": True
-    }.items()  # fmt: skip
+WRONG = {"text": "x", "null": None, "list": [], "table": {}, "negative": -1, "huge": 10**400, "float": 1e308}
 
 
 def logs() -> Iterator[tuple[str, bytes]]:
@@ -146,7 +141,7 @@ def logs() -> Iterator[tuple[str, bytes]]:
     for name, change in {
         "no-scenario": lambda line: line.update(scenario={}),
         "rounds": lambda line: line["scenario"].update(rounds=10**18),
-        "few-rounds": lambda line: line["scenario"].update(rounds=3),
+        "few-rounds": lambda line: line["scenario"].update(rounds=2),
         "privacy": lambda line: line["scenario"].update(privacy="x"),
         "delta": lambda line: line["scenario"]["privacy"].update(delta=0),
         "name": lambda line: line["scenario"].update(name="[red]x[/] \u202eesrever"),
@@ -161,7 +156,7 @@ def logs() -> Iterator[tuple[str, bytes]]:
         yield f"forged-{name}", edited(change)
     for field in json.loads(FIRST):
         if field not in ("seq", "t", "event"):
-            for name, value in _wrong_values():
+            for name, value in WRONG.items():
                 yield f"start-{field}-{name}", edited(lambda line, f=field, v=value: line.update({f: v}))
     seen = set()
     for place, raw in enumerate(REST, start=1):
@@ -171,7 +166,7 @@ def logs() -> Iterator[tuple[str, bytes]]:
         seen.add(line["event"])
         for field in line:
             if field not in ("seq", "event"):
-                for name, value in _wrong_values():
+                for name, value in WRONG.items():
                     yield (
                         f"{line['event']}-{field}-{name}",
                         edited(lambda told, f=field, v=value: told.update({f: v}), place),
@@ -189,13 +184,13 @@ def logs() -> Iterator[tuple[str, bytes]]:
 
 def folders(place: Path) -> Iterator[Path]:
     """Hostile run folders: the log is honest, and its company is not."""
-    honest = run(world(rounds=2), place / "honest").folder
+    honest = run(SMALL, place / "honest").folder
     assert honest is not None
     secret = place / "secret.json"
     secret.write_text(json.dumps({"digest": honest.name, "token": "hunter2"}))
     for name, harm in {
-        "summary-bomb": lambda folder: _write(folder / "summary.json", b"[" + b"[]," * 2_000_000 + b"1]"),
-        "summary-long": lambda folder: _write(folder / "summary.json", b" " * 50_000_000 + b"{}"),
+        "bomb-summary": lambda folder: _write(folder / "summary.json", b"[" + b"[]," * 2_000_000 + b"1]"),
+        "bomb-long-summary": lambda folder: _write(folder / "summary.json", b" " * 50_000_000 + b"{}"),
         "summary-deep": lambda folder: _write(folder / "summary.json", b'{"a":' * 900 + b"1" + b"}" * 900),
         "summary-types": lambda folder: _change(folder / "summary.json", privacy="x", time=7, communication=[]),
         "summary-list": lambda folder: _write(folder / "summary.json", b"[]"),
@@ -203,11 +198,11 @@ def folders(place: Path) -> Iterator[Path]:
         "summary-surrogate": lambda folder: _change(folder / "summary.json", scenario="\ud800\x1b[31m"),
         "summary-link": lambda folder: _link(folder / "summary.json", secret),
         "environment-link": lambda folder: _link(folder / "environment.json", secret),
-        "summary-device": lambda folder: _link(folder / "summary.json", Path("/dev/zero")),
+        "bomb-device": lambda folder: _link(folder / "summary.json", Path("/dev/zero")),
         "summary-circle": lambda folder: _link(folder / "summary.json", folder / "summary.json"),
-        "log-device": lambda folder: _link(folder / "events.jsonl.zst", Path("/dev/zero")),
+        "bomb-log": lambda folder: _link(folder / "events.jsonl.zst", Path("/dev/zero")),
         "rounds-fifo": lambda folder: ((folder / "rounds.csv").unlink(), os.mkfifo(folder / "rounds.csv")),
-        "rounds-bomb": lambda folder: _write(folder / "rounds.csv", b",\n" * 30_000_000),
+        "bomb-rounds": lambda folder: _write(folder / "rounds.csv", b",\n" * 30_000_000),
         "rounds-binary": lambda folder: _write(folder / "rounds.csv", bytes(range(256))),
         "agents-huge": lambda folder: _write(folder / "agents.csv", b'"' + b"x" * 1_000_000),
         "toml-other": lambda folder: _write(folder / "scenario.toml", b'name = "other"\n'),

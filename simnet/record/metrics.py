@@ -318,6 +318,7 @@ class Metrics:
         errors = (self._accuracy and self._accuracy.agent_test_error) or []
         losses = (self._accuracy and self._accuracy.agent_train_loss) or []
         finished = self.end.rounds if self.end else []
+        aired, worked = any(self._air.sent), self._gradients is not None
         rows = []
         for agent, held in enumerate(self.start.rows if self.start else ()):
             row: Row = {"agent": agent, "rows": held, "degree": self._degrees[agent]}
@@ -326,8 +327,8 @@ class Metrics:
             privacy = self._privacy.agent(agent)
             row["staleness_mean"] = self.counters["staleness_sum"][agent] / used if used else 0.0
             row["missed_share"] = self.counters["missed"][agent] / used if used else 0.0
-            row["gradients"] = self.counters["gradients"][agent] if self._gradients is not None else None
-            if any(self._air.sent):
+            row["gradients"] = self.counters["gradients"][agent] if worked else None
+            if aired:
                 row["airtime"] = self._air.sent[agent]
             if agent in self._sockets:
                 row["socket_bytes"] = self._sockets[agent].sent_bytes
