@@ -78,6 +78,18 @@ def test_what_cannot_be_repeated_says_why(tmp_path, change, why):
         rerun(forged(run(world(rounds=2)), other, tmp_path / "forged"))
 
 
+def test_code_beside_a_log_is_not_loaded(tmp_path):
+    def foreign(event):
+        if not isinstance(event, ev.RunStarted):
+            return event
+        return msgspec.structs.replace(event, scenario=event.scenario | {"algorithm": {"name": "mine.py:Thing"}})
+
+    log = forged(run(world(rounds=2)), foreign, tmp_path / "forged")
+    (tmp_path / "forged" / "mine.py").write_text("raise SystemExit('loaded')\n")
+    with pytest.raises(LogError):
+        rerun(log)
+
+
 def test_fresh_noise_does_not_come_again(tmp_path):
     changed = {"algorithm": {"name": "pp-admm", "eta": 0.1}, "privacy.epsilon": 10.0, "privacy.noise": "fresh"}
     with pytest.raises(LogError, match="its noise was drawn anew"):

@@ -55,13 +55,14 @@ def test_lines_that_say_nothing_come_to_an_end(tmp_path, line):
 @pytest.mark.parametrize(
     ("name", "block", "why"),
     [
-        ("rows.gz", b"1 1:1\n-1 1:2\n" * 50_000, "would take more than 64 MB"),
-        ("rows.csv.gz", b"1,1,0\n1,1,1\n" * 50_000, "would take more than 64 MB"),
+        ("rows.gz", b"1 1:1\n-1 1:2\n" * 50_000, "would take more than 16 MB"),
+        ("rows.csv.gz", b"1,1,0\n1,1,1\n" * 50_000, "would take more than 16 MB"),
         ("open.csv.gz", b'1,1,0\n"' + b"a\n" * 500_000, "field larger than field limit"),
-        ("quoted.csv.gz", b'"a\n","b",' * 100_000, "would take more than 64 MB"),
+        ("quoted.csv.gz", b'"a\n","b",' * 100_000, "would take more than 16 MB"),
     ],
 )
 def test_rows_without_an_end_are_refused_while_they_come(tmp_path, monkeypatch, name, block, why):
+    monkeypatch.setenv("SIMNET_MEMORY", "16")
     reader, *label = (file_formats.comma_separated, -1) if ".csv" in name else (file_formats.libsvm,)
     assert why in refusal(reader, packed(tmp_path, name, block, 60), *label)
 
