@@ -18,7 +18,7 @@ import zstandard
 from simnet import run
 from simnet.record import events as ev
 from simnet.record.lines import canonical, line, parse
-from tests.record.stories import Story, forge, lines, start, write
+from tests.record.stories import Story, forge, lines, ring, start, write
 from tests.worlds import world
 
 ROOT = Path(__file__).parents[1]
@@ -112,6 +112,14 @@ def story(*events: ev.Event, agents: int = 2, edges: Iterable[tuple[int, int]] =
     return write([(0.0, begin), *((1.0, event) for event in events), (1.0, end)])[0]
 
 
+def lawful_of_nothing(agents: int, edges: Iterable[tuple[int, int]]) -> bytes:
+    """A large run that ends before anybody has done anything: it obeys all laws, and a page can be made of it."""
+    begin = start(agents, edges, rounds=1, until=1.0)
+    errors = [0.1] * agents
+    done = ev.EvaluationDone(0, 0.1, 0.1, 0.1, 0.1, 0.1, agent_test_error=errors, agent_train_loss=errors, at_end=True)
+    return write([(0.0, begin), (1.0, done), (1.0, ev.RunFinished([0] * agents, "", ""))])[0]
+
+
 def deep(levels: int) -> object:
     found: object = 1
     for _ in range(levels):
@@ -134,6 +142,11 @@ def logs() -> Iterator[tuple[str, bytes]]:
     yield "bomb-agents", story(agents=700_000)
     yield "bomb-many-agents", story(agents=40_000)
     yield "bomb-links", story(agents=3_000, edges=[(a, b) for a in range(300) for b in range(a + 1, a + 2_000)])
+    yield "bomb-lawful-agents", lawful_of_nothing(42_000, [])
+    yield "bomb-lawful-links", lawful_of_nothing(2_500, [(a, b) for a in range(24) for b in range(a + 1, 2_500)])
+    gossip = {"name": "gossip", "averaging": "relayed", "pair_sigma": 0.0, "relay_sigma": 1.0}
+    seen = start(2, [(0, 1)], rounds=10**9, algorithm=gossip, privacy={"delta": 1e-4, "observers": ["agent"]})
+    yield "bomb-observers", write([(0.0, msgspec.structs.replace(seen, linear_gaussian=True))])[0]
     yield "bomb-evaluations", story(*(ev.EvaluationDone(k, 0.1, 0.1, 0.1) for k in range(1, 60_000)))
     flying = (ev.MessageSent(0, 1, 1, k, "reply", 0, 0) for k in range(1, 300_000))
     yield "bomb-in-flight", story(*flying)
@@ -171,6 +184,10 @@ def logs() -> Iterator[tuple[str, bytes]]:
                         f"{line['event']}-{field}-{name}",
                         edited(lambda told, f=field, v=value: told.update({f: v}), place),
                     )
+    begin = start(3, ring(3), rounds=1, until=1.0)
+    loud = [(1.0, ev.AirUsed(0, 1e308, 1e308, 1e308)) for _ in range(3)]
+    done = (1.0, ev.EvaluationDone(0, 1e308, 1e308, 1e308, at_end=True))
+    yield "sums-to-infinity", write([(0.0, begin), *loud, done, (1.0, ev.RunFinished([0, 0, 0], "", ""))])[0]
     yield "stranger-agent", story(ev.PrivacySpent(10**6, 1, "release", "bare-model", {}))
     yield "huge-charge", story(ev.PrivacySpent(0, 1, "release", "primal-gaussian", {"sigma": 1e-300}, 2**53))
     yield "nan", forge([FIRST, REST[0].replace(b'"t":0.0', b'"t":NaN')])

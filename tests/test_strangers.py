@@ -150,6 +150,11 @@ def renumbered(text: list[bytes]) -> list[bytes]:
     return [re.sub(rb'^\{"seq":[0-9]+', b'{"seq":%d' % number, raw) for number, raw in enumerate(text, start=1)]
 
 
+def test_large_lawful_logs_are_read_and_shown(tmp_path):
+    (tmp_path / "events.jsonl.zst").write_bytes(LOGS["bomb-lawful-links"])
+    assert [each.code for each in read_with(asked(("verify", "report"), "events.jsonl.zst"), tmp_path)] == [0, 0]
+
+
 def test_the_honest_log_of_the_corpus_holds(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "events.jsonl.zst").write_bytes(resealed(list(LINES)))

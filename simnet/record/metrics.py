@@ -12,6 +12,8 @@ from typing import Any, get_args
 import msgspec
 from pydantic import Field
 
+from simnet.allowance import Allowance
+from simnet.errors import LogError
 from simnet.network.model import WayOut, way_out
 from simnet.parts.fields import NonNegative
 from simnet.parts.part import Section
@@ -206,7 +208,7 @@ class Metrics:
     def _started(self, event: events.RunStarted) -> None:
         self.start = event
         if self.observed is None and event.scenario["privacy"].get("observers"):
-            self.observed, self._feeds = Observed(), True
+            self.observed, self._feeds = Observed(Allowance(LogError)), True
             self.observed(self._events, self._now, event)
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
         self.counters.open(len(event.rows))
