@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, announce, changes, load
+from simnet.cli.output import say
 
 
 def run(
@@ -33,7 +34,7 @@ def run(
         show_json(result.summary)
     else:
         show(run_table(result))
-        typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
+        say(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
 
 
 def compare(
@@ -109,7 +110,7 @@ def audit(
         show_json(result.summary())
     else:
         show(audit_table(result))
-        typer.echo(f"audit folder: {folder}")
+        say(f"audit folder: {folder}")
     raise typer.Exit(result.exit_code)
 
 
@@ -120,7 +121,7 @@ def report(
     """Write a run (charts, tables, a replay) or a study as one HTML page that needs no network to be read."""
     from simnet.report import report as write
 
-    typer.echo(f"wrote {write(source, output)}")
+    say(f"wrote {write(source, output)}")
 
 
 def list_(
@@ -157,4 +158,4 @@ def init(
         raise SimnetError(f"{path} exists already: choose another name, or --force to replace it") from None
     except OSError as error:
         raise SimnetError(f"{path}: {error.strerror}") from None
-    typer.echo(f"wrote {path}; now: simnet run {path}")
+    say(f"wrote {path}; now: simnet run {path}")
