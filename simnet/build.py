@@ -21,7 +21,7 @@ from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.dataset import Dataset, row_bytes
 from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
-from simnet.learning.objective import LocalObjective
+from simnet.learning.row_objective import Objective
 from simnet.methods.method import AgentSize, Calibration
 from simnet.network.delays import AlikeLinks, alike_links
 from simnet.network.frame import HEADER_BYTES, Writer
@@ -52,9 +52,9 @@ class World:
     learning: DealtData
     sizes: list[AgentSize]
     calibration: Calibration
-    objectives: list[LocalObjective]
+    objectives: list[Objective]
     """Each agent's f_i on its own rows, which evaluation looks at."""
-    training: list[LocalObjective]
+    training: list[Objective]
     """What each agent computes with: another thing where rows or labels were reported."""
     streams: Streams
     reporting: Reporting | None = None
@@ -64,6 +64,11 @@ class World:
     @property
     def agents(self) -> int:
         return len(self.sizes)
+
+    @property
+    def length(self) -> int:
+        """The length of a model."""
+        return model_length(self.scenario, self.learning.test)
 
 
 @gc_paused()
@@ -75,8 +80,8 @@ def build(scenario: Scenario) -> World:
     dealt = deal_data(scenario, edges.number_of_nodes())
     streams, noise_key = draw_from(scenario, dealt.parts)
     held, reporting = hold(scenario, edges, dealt.parts, streams)
-    refuse_what_never_passes(scenario, edges, dealt.features)
-    sizes = [AgentSize(part.rows, edges.degree[agent], dealt.features) for agent, part in enumerate(held)]
+    refuse_what_never_passes(scenario, edges, model_length(scenario, dealt.test))
+    sizes = [agent_size(scenario, part, edges.degree[agent]) for agent, part in enumerate(held)]
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
     trained = own if reporting is None else training(scenario, held, calibration.regulariser)
@@ -91,7 +96,19 @@ def draw_graph(scenario: Scenario) -> nx.Graph[int]:
 
 def deal_data(scenario: Scenario, agents: int) -> DealtData:
     """The rows of each agent, the test set, and the public rows that the method asks for."""
-    return deal(scenario.data, scenario.seed, scenario.find, agents, scenario.algorithm.public_share)
+    share, labels = scenario.algorithm.public_share, scenario.learned.labels
+    return deal(scenario.data, scenario.seed, scenario.find, agents, share, labels)
+
+
+def model_length(scenario: Scenario, rows: Dataset) -> int:
+    """The length of a model of such rows."""
+    return scenario.learned.length(rows.features, rows.classes)
+
+
+def agent_size(scenario: Scenario, part: Dataset, degree: int) -> AgentSize:
+    """What is public about an agent with these rows."""
+    task = scenario.learned
+    return AgentSize(part.rows, degree, model_length(scenario, part), task.gradient_bound, task.smoothness)
 
 
 def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, str | None]:
@@ -168,14 +185,15 @@ def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     return found
 
 
-def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[LocalObjective]:
+def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[Objective]:
     """Each agent's f_i on its own rows."""
-    return [scenario.algorithm.objective(part, regulariser) for part in parts]
+    return [scenario.learned.made(part, regulariser, scenario.algorithm.weight) for part in parts]
 
 
-def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[LocalObjective]:
+def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[Objective]:
     """What each agent minimises over the rows that it computes with."""
-    return [scenario.algorithm.training_objective(part, regulariser, scenario.privacy) for part in held]
+    method, privacy = scenario.algorithm, scenario.privacy
+    return [method.training_objective(scenario.learned, part, regulariser, privacy) for part in held]
 
 
 def models(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, LinkModel]:
@@ -248,7 +266,7 @@ def longest_value(scenario: Scenario, features: int) -> int:
 
 def kinds_of_links(built: World) -> list[AlikeLinks]:
     """The links by how long a value is under way on them; slowest first."""
-    network, size = built.scenario.network, longest_value(built.scenario, built.learning.features)
+    network, size = built.scenario.network, longest_value(built.scenario, built.length)
     transport = network.transport
     if physical := draw_underlay(built.scenario, built.agents):
         packets = transport.packets(size, physical.cutter.room)

@@ -37,3 +37,7 @@ class FrameError(SimnetError, ValueError):
 
 class LiveError(SimnetError, RuntimeError):
     """A live run cannot start or go on: an address, a certificate or a peer is not as it must be."""
+
+
+class TaskError(SimnetError, ValueError):
+    """A task is not what it says of itself: a constant is exceeded, or a derivative is none."""

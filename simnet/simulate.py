@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simnet.agent.neighbourhood import Neighbourhood
@@ -19,6 +20,7 @@ from simnet.build import World, build, build_engine, build_port, cautions
 from simnet.diagnostics import tell
 from simnet.errors import ScenarioError, ScenarioWarning
 from simnet.learning.evaluation import Evaluator, Scoreboard
+from simnet.learning.task import Task
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
 from simnet.network.topology import agent_names
@@ -209,17 +211,29 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
     peers = method.peers(
         built.calibration, built.training, built.sizes, rounds, streams, built.learning.public, neighbours
     )
+    _begin_at_the_start(built, peers)
     if method.silences:
         for peer in peers:
             peer.silences = tuple(method.silences)
     return peers
 
 
+def _begin_at_the_start(built: World, peers: Sequence[Peer]) -> None:
+    """Refuse peers that begin at zero where the task begins elsewhere: a network would never leave it."""
+    starts = [objective.start for objective in built.training]
+    alike = all(np.array_equal(peer.theta, start) for peer, start in zip(peers, starts, strict=True))
+    if starts[0].any() and not alike:
+        raise ScenarioError(
+            f"task: {built.scenario.learned.word} begins at a point of its own, not at zero, and "
+            f"{built.scenario.algorithm.name} does not; its peer begins with `super().__init__(objective.start)`"
+        )
+
+
 def scoreboard(built: World) -> Scoreboard:
     """What turns the agents' states into figures, round by round."""
     test = built.learning.test
-    evaluator = Evaluator(built.objectives, test.X, test.y)
-    return Scoreboard(evaluator, built.agents, built.learning.features, built.scenario.rounds)
+    evaluator = Evaluator(built.objectives, test, built.scenario.learned, built.scenario.metric)
+    return Scoreboard(evaluator, built.agents, built.objectives[0].start, built.scenario.rounds)
 
 
 def first_event(
@@ -236,7 +250,8 @@ def first_event(
         scenario=built.scenario.resolved(),
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
         rows=[objective.rows for objective in built.objectives],
-        features=built.learning.features,
+        features=built.length,
+        error=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
         attached=list(attached),
         names=agent_names(built.graph),
         fit=_fitness(built, own=own),

@@ -35,7 +35,7 @@ class ChocoPeer(Peer):
     """One agent: its model, its own copy, and its neighbours' copies."""
 
     def __init__(self, method, objective, weights):
-        super().__init__(objective.features)
+        super().__init__(objective.start)
         self.method, self.objective, self.weights = method, objective, weights
         self.copy, self.copies = self.theta, dict.fromkeys(weights, self.theta)
         self.heard = dict.fromkeys(weights, 0)

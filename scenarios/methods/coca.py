@@ -13,6 +13,7 @@ from simnet.extend import AdmmMethod, AdmmPeer, Field, Positive, PositiveShare, 
 class Coca(AdmmMethod):
     """COCA: decentralised ADMM that is silent while its model changes little, without privacy."""
 
+    needs = frozenset({"solve"})
     private_silences = ("censored",)  # whether an agent is silent depends on its data
 
     tolerance: Positive = Field(1e-6, description="gradient norm at which a local solve may stop")

@@ -32,7 +32,7 @@ class DpGossipPeer(PrivatePeer):
     """One agent of it."""
 
     def __init__(self, method, plan, objective, weights, rng):
-        super().__init__(objective.features, plan, rng)
+        super().__init__(objective.start, plan, rng)
         self.method, self.objective, self.weights = method, objective, weights
 
     def gradient(self):

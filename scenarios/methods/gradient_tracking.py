@@ -28,12 +28,12 @@ class TrackingPeer(Peer):
     """One agent: a model x, and y, which tracks the mean gradient of all agents."""
 
     def __init__(self, step, objective, weights):
-        super().__init__(objective.features)
+        super().__init__(objective.start)
         self.objective, self.step, self.weights = objective, step, weights
         self.gradient = self.tracked = objective.gradient(self.theta)
 
     def initial(self):
-        return (0 * self.theta, 0 * self.theta)
+        return (self.theta, 0 * self.theta)
 
     def propose(self, t):
         return Proposal((self.theta, self.tracked), gradients=1)

@@ -113,7 +113,7 @@ def known_terms(view: View, seed: int) -> Table:
     Of the victim it knows the secrets that they share; its model is in question.
     """
     worlds, world, observers = view.worlds, view.worlds.worlds[0], set(view.worlds.plan.observer)
-    known = np.zeros((len(view.rows[0]), world.learning.features))
+    known = np.zeros((len(view.rows[0]), world.length))
     made, streams = worlds.shadows(0, 0, seed), Streams(seed)
     shared = [sorted(observers & set(world.graph[agent])) for agent in world.graph]
     for agent in world.graph:

@@ -28,9 +28,9 @@ from simnet.audit.lies import LIES, Lie, who
 from simnet.audit.section import Audit
 from simnet.build import World, build, hold, own_objectives, training
 from simnet.errors import ScenarioError
-from simnet.learning.dataset import Dataset, Matrix, bound_rows
+from simnet.learning.dataset import Matrix, bound_rows
 from simnet.learning.dealing import DealtData
-from simnet.learning.objective import LocalObjective
+from simnet.learning.row_objective import Objective
 from simnet.methods.method import Calibration
 from simnet.methods.peer import Peer
 from simnet.scenario import Scenario
@@ -51,7 +51,7 @@ class RowPath:
 
     probability: float
     report: Report | None
-    training: list[LocalObjective]
+    training: list[Objective]
 
 
 def row_paths(world: World, plan: Audit) -> tuple[RowPath, ...]:
@@ -163,7 +163,7 @@ class Pair:
 
     def _places(self) -> list[Vector]:
         """Where the adversary drives the victim, round by round."""
-        away = np.zeros(self.worlds[0].learning.features)
+        away = np.zeros(self.worlds[0].length)
         away[1] = -self.plan.drive
         places = {
             "adversarial": [away],
@@ -248,7 +248,7 @@ def _check_observer(world: World, plan: Audit) -> None:
 
 def _check_adversary(world: World, plan: Audit) -> None:
     spec = world.scenario.algorithm
-    if world.learning.features < 2:
+    if world.length < 2:
         raise ScenarioError(f"audit.canary = '{plan.canary}': it needs data with at least two features")
     if not world.graph[plan.victim]:
         raise ScenarioError(f"audit.canary = '{plan.canary}': the victim, agent {plan.victim}, has no neighbour")
@@ -268,12 +268,13 @@ def _rows(world: World, plan: Audit) -> tuple[tuple[Vector, float], tuple[Vector
         part = world.learning.parts[plan.victim]
         held = part.X[[plan.row]]
         row = held.toarray()[0] if isinstance(held, sp.csr_array) else held[0]
-        return (row, float(part.y[plan.row])), (row, -float(part.y[plan.row]))
+        label = float(part.y[plan.row])
+        return (row, label), (row, part.other_label(label))
     first = np.zeros(features)
     if plan.canary in ("worst-case", "absorber"):
         first[0] = 1.0
         first = _bounded(first)
-        return (first, 1.0), (first, -1.0)
+        return (first, 1.0), (first, world.learning.test.other_label(1.0))
     first[:2] = math.sqrt(1.0 - SINE**2), SINE
     first = _bounded(first)
     second = first.copy()
@@ -295,7 +296,7 @@ def _with_row(world: World, plan: Audit, row: Vector, label: float) -> World:
     X = held.X.toarray() if isinstance(held.X, sp.csr_array) else held.X.copy()
     y = held.y.copy()
     X[plan.row], y[plan.row] = row, label
-    parts[plan.victim] = Dataset(held.name, sp.csr_array(X) if isinstance(held.X, sp.csr_array) else X, y)
+    parts[plan.victim] = replace(held, X=sp.csr_array(X) if isinstance(held.X, sp.csr_array) else X, y=y)
     learning = DealtData(parts, world.learning.test.take(np.arange(1)))
     objectives = list(world.objectives)
     changed = own_objectives(world.scenario, [parts[plan.victim]], world.calibration.regulariser)

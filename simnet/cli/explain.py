@@ -64,15 +64,26 @@ def explain(scenario: Scenario) -> dict[str, Facts]:
             "test rows": learning.test.rows,
             "features": learning.features,
         },
-        "local problem": scenario.algorithm.problem_facts(sizes, built.calibration.regulariser) | _graph(learning),
+        "local problem": _problem(built) | _graph(learning),
         **_privacy(built),
         **_theory(built),
         "traffic": _traffic(built, kinds) | _reports(built.reporting),
         **_over_time(built),
         **_underlay(built),
         **_delays(built, kinds),
-        "realism: what it leaves out": realism(built, kinds, longest_value(scenario, learning.features)),
+        "realism: what it leaves out": realism(built, kinds, longest_value(scenario, built.length)),
     }
+
+
+def _problem(built: World) -> Facts:
+    """What an agent minimises."""
+    scenario, task = built.scenario, built.scenario.learned
+    facts = scenario.algorithm.problem_facts(built.sizes, built.calibration.regulariser)
+    if scenario.task is None:
+        return {"loss": task.word} | facts
+    bound = "none" if task.gradient_bound is None else f"at most {task.gradient_bound:.4g}"
+    about: Facts = {"task": task.word, "length of a model": built.length, "norm of a row's gradient": bound}
+    return about | facts
 
 
 def _graph(learning: DealtData) -> Facts:
@@ -102,9 +113,7 @@ def _theory(built: World) -> dict[str, Facts]:
     """What the method's theorems ask for, and by how much the scenario meets it."""
     scenario = built.scenario
     adjacency = nx.to_numpy_array(built.graph, nodelist=range(built.agents))
-    setting = Setting(
-        scenario.privacy, scenario.rounds, built.sizes, built.calibration, adjacency, built.learning.features
-    )
+    setting = Setting(scenario.privacy, scenario.rounds, built.sizes, built.calibration, adjacency, built.length)
     words = {True: "holds", False: "does not hold", None: "comes to"}
     facts: Facts = {
         found.name: f"{words[found.holds]} ({found.margin:.4g}): {found.sentence}"
@@ -189,7 +198,7 @@ def _first_message(built: World) -> tuple[int, int]:
     """Payload bytes and bytes on the wire of a first value, by the code that sends it."""
     sender = max(built.graph, key=lambda agent: built.graph.degree[agent])
     peer, writer = peers_of(built)[sender], build_writer(built.scenario, sender)
-    neighbours, model = sorted(built.graph[sender]), np.zeros(built.learning.features)
+    neighbours, model = sorted(built.graph[sender]), np.zeros(built.length)
     letters = peer.letters(model, neighbours)
     if letters is not None:
         payload = writer.letter(neighbours[0], letters[neighbours[0]])
@@ -213,7 +222,7 @@ def _on_wire(scenario: Scenario, link: LinkModel, size: int) -> int:
 def _traffic(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
     scenario, network = built.scenario, built.scenario.network
     payload, message = _first_message(built)
-    longest = longest_value(scenario, built.learning.features)
+    longest = longest_value(scenario, built.length)
     most = max(_on_wire(scenario, link, longest) for link in _distinct(models_in_use(built).values()))
     releases = scenario.algorithm.most_releases(scenario.rounds)
     messages = releases * sum(min(size.degree, network.peers or size.degree) for size in built.sizes)

@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.learning.inverse_hessian import NEAR, FullBfgs, update
-from simnet.learning.objective import BatchKey, LocalObjective, Loss, Measurement, Stack
+from simnet.learning.objective import LocalObjective, Loss, Measurement, Stack
+from simnet.learning.row_objective import BatchKey
 from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, Solution
 from simnet.vectors import Vector
 
@@ -61,7 +62,7 @@ class BatchSolver:
         return [each.answer() if value is None else value for each, value in zip(measurements, found, strict=True)]
 
     def _means(self, batch: Sequence[Measurement]) -> list[float]:
-        objectives = [measurement.objective for measurement in batch]
+        objectives = cast("list[LocalObjective]", [measurement.objective for measurement in batch])
         thetas = stacked([measurement.theta for measurement in batch])
         ceilings: Stack = np.array([measurement.ceiling for measurement in batch])
         losses = objectives[0].loss.value(_margins(self._rows(objectives), thetas))
@@ -72,7 +73,7 @@ class BatchSolver:
     def _stack(self, problems: Sequence[Problem]) -> tuple[_Batch, Mask]:
         """The problems as a batch, and which of them have a finite gradient and a K that fits."""
         solvers = [problem.solver for problem in problems]
-        objectives = [solver.objective for solver in solvers]
+        objectives = cast("list[LocalObjective]", [solver.objective for solver in solvers])
         known = cast("list[FullBfgs]", [solver.inverse_hessian for solver in solvers])
         theta = stacked([solver.theta for solver in solvers])
         loss_gradient = stacked([solver.loss_gradient for solver in solvers])
@@ -95,7 +96,7 @@ class BatchSolver:
     def _descend(self, problems: Sequence[Problem]) -> list[Solution | None]:
         """`Solver._descend` for problems of one shape; None for one that needs more than full steps."""
         found: list[Solution | None] = [None] * len(problems)
-        loss = problems[0].solver.objective.loss
+        loss = cast("LocalObjective", problems[0].solver.objective).loss
         batch, accepted = self._stack(problems)
         fresh = accepted
         for gradients in range(PATIENCE + 1):

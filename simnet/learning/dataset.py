@@ -1,4 +1,4 @@
-"""A data set, rows of features with labels −1 and +1, and its scaling to rows of norm at most 1.
+"""A data set, rows of features with labels, and its scaling to rows of norm at most 1.
 
 Every sensitivity bound assumes that norm. Columns are divided by their largest absolute value, then rows longer than 1
 are shortened to 1. Column maxima are treated as public, as the papers treat them: no privacy is charged for them.
@@ -8,8 +8,9 @@ Scaling twice is not the same as scaling once: the second time the columns of sh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,22 +25,53 @@ Matrix: TypeAlias = "Vector | scipy.sparse.csr_array[np.float64, tuple[int, int]
 # whatever the density; CSR 220, 249, 273, 320 µs at 10, 12, 16, 20 % (35 µs less when the caller keeps X.T). They cross
 # between 13 and 17 %. Adult (11.6 %, and more regular than random) takes 200 µs sparse and 290 dense.
 BREAK_EVEN_DENSITY = 0.15
+_SMALL = 30_000  # entries; below, calling a CSR product costs more than a dense product in full
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+
+
+LabelKind = Literal["sign", "class", "number"]
+"""What labels are: −1 and +1, or classes 0, 1, 2, …, or any numbers."""
+LABELS_ARE: dict[LabelKind, str] = {
+    "sign": "-1 or +1",
+    "class": "classes, counted from 0",
+    "number": "finite numbers",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Features, one row per sample, with a label of −1 or +1 for each."""
+    """Features, one row per sample, with a label for each.
+
+    The number of classes is public. Whoever makes a data set of all rows need not say it: it is the largest label + 1.
+    """
 
     name: str
     X: Matrix
     y: Vector
+    labels: LabelKind = "sign"
+    classes: int = 0
 
     def __post_init__(self) -> None:
         if self.y.shape != (self.X.shape[0],):
             raise DataError(f"{self.name}: {self.X.shape[0]} rows need as many labels, not {self.y.shape}")
-        if not np.all(np.abs(self.y) == 1.0):
-            raise DataError(f"{self.name}: labels must be -1 or +1")
+        if not self.classes:
+            object.__setattr__(self, "classes", self._counted())
+        if not np.all(self._fit()):
+            raise DataError(f"{self.name}: labels must be {LABELS_ARE[self.labels]}")
+
+    def _counted(self) -> int:
+        if self.labels == "class":
+            largest = float(self.y.max(initial=0.0))
+            return 1 + int(largest) if 0.0 <= largest < len(self.y) + 2**16 else 1
+        return 2 if self.labels == "sign" else 1
+
+    def _fit(self) -> npt.NDArray[np.bool_]:
+        """Which labels are of their kind."""
+        if self.labels == "sign":
+            return np.equal(np.abs(self.y), 1.0)
+        if self.labels == "number":
+            return np.isfinite(self.y)
+        return np.isin(self.y, np.arange(self.classes))
 
     @property
     def rows(self) -> int:
@@ -51,7 +83,24 @@ class Dataset:
 
     def take(self, indices: npt.NDArray[np.intp]) -> Dataset:
         """The rows at `indices`, in that order."""
-        return Dataset(self.name, self.X[indices], self.y[indices])
+        return replace(self, X=self.X[indices], y=self.y[indices])
+
+    @cached_property
+    def folded(self) -> Matrix:
+        """diag(y) X, whose products with a linear classifier are margins."""
+        return fold_labels(self.X, self.y)
+
+    def labelled(self, kind: LabelKind) -> Dataset:
+        """The same rows with labels of another kind: signs are classes 0 and 1, and they are numbers."""
+        if kind == self.labels:
+            return self
+        if self.labels != "sign":
+            raise DataError(f"its labels are {LABELS_ARE[self.labels]}, and {LABELS_ARE[kind]} are needed")
+        return Dataset(self.name, self.X, np.maximum(self.y, 0.0) if kind == "class" else self.y, kind)
+
+    def other_label(self, label: float) -> float:
+        """A label that a row with this one could have had instead: the next class, or the opposite."""
+        return (label + 1.0) % self.classes if self.labels == "class" else -label
 
 
 def row_bytes(dataset: Dataset) -> tuple[bytes, ...]:
@@ -68,6 +117,16 @@ def compact(X: Matrix) -> Matrix:
     if isinstance(X, scipy.sparse.csr_array):
         return X if sparse else X.toarray()
     return scipy.sparse.csr_array(X) if sparse else X
+
+
+def fold_labels(X: Matrix, y: Vector) -> Matrix:
+    """diag(y) X in the layout whose products are fastest: CSR, or dense by columns."""
+    small = X.shape[0] * X.shape[1] <= _SMALL
+    X = (X.toarray() if isinstance(X, scipy.sparse.csr_array) else X) if small else compact(X)
+    if isinstance(X, scipy.sparse.csr_array):
+        signs = np.repeat(y, np.diff(X.indptr))
+        return scipy.sparse.csr_array((X.data * signs, X.indices, X.indptr), shape=X.shape)
+    return np.asfortranarray(X * y[:, None], dtype=np.float64)
 
 
 def split(dataset: Dataset, train: int | float, rng: np.random.Generator) -> tuple[Dataset, Dataset]:
@@ -89,7 +148,7 @@ def joined(parts: Sequence[Dataset]) -> Dataset:
         X = scipy.sparse.csr_array(scipy.sparse.vstack(sparse))
     else:
         X = np.vstack([part.X.toarray() if isinstance(part.X, scipy.sparse.csr_array) else part.X for part in parts])
-    return Dataset(parts[0].name, X, np.concatenate([part.y for part in parts]))
+    return replace(parts[0], X=X, y=np.concatenate([part.y for part in parts]))
 
 
 def scale_columns(X: Matrix, like: Matrix) -> Matrix:
@@ -139,7 +198,7 @@ def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None, 
             X = scipy.sparse.hstack([X, scipy.sparse.csr_array(ones)], format="csr")
         else:
             X = np.hstack([X, ones])
-    return Dataset(dataset.name, compact(bound_rows(X)), dataset.y)
+    return replace(dataset, X=compact(bound_rows(X)))
 
 
 def _peaks(X: Matrix, axis: int) -> Vector:

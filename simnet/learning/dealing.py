@@ -6,7 +6,7 @@ Every training row belongs to exactly one agent, and every agent has at least on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, overload
 
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import DataError, ScenarioError
-from simnet.learning.dataset import Dataset, Matrix, scale, split
-from simnet.learning.objective import LocalObjective
+from simnet.learning.dataset import Dataset, LabelKind, Matrix, scale, split
+from simnet.learning.row_objective import Objective
 from simnet.streams import Streams
 from simnet.vectors import Vector
 
@@ -113,7 +113,7 @@ class DealtData:
 class PartsOfObjectives(Sequence[Dataset]):
     """Parts that are computed from the objectives when somebody asks for them, so that no row is held twice."""
 
-    def __init__(self, name: str, objectives: Sequence[LocalObjective]) -> None:
+    def __init__(self, name: str, objectives: Sequence[Objective]) -> None:
         self._name = name
         self._objectives = objectives
 
@@ -130,10 +130,20 @@ class PartsOfObjectives(Sequence[Dataset]):
         return self._objectives[place].dataset(self._name)
 
 
-def deal(data: Data, seed: int, find: Finder, agents: int, public_share: float | None = None) -> DealtData:
-    """Load or generate the rows, split off the test set and a public share of it, and deal the rest to the agents."""
+def deal(
+    data: Data,
+    seed: int,
+    find: Finder,
+    agents: int,
+    public_share: float | None = None,
+    labels: LabelKind = "sign",
+) -> DealtData:
+    """Load or generate the rows, split off the test set and a public share of it, and deal the rest to the agents.
+
+    `labels` are of the kind that the task learns.
+    """
     own = Streams(seed if data.seed is None else data.seed)
-    train, test = _train_and_test(data, own, find)
+    train, test = _labelled(data, labels, *_train_and_test(data, own, find))
     public = None
     if public_share is not None:
         public, test = _public_and_test(test, public_share, own.generator("public"))
@@ -153,6 +163,20 @@ def _train_and_test(data: Data, streams: Streams, find: Finder) -> tuple[Dataset
         return split(prepared(whole), data.train, streams.generator("split"))
     except DataError as error:
         raise ScenarioError(f"data.train = {data.train}: {error}") from None
+
+
+def _labelled(data: Data, labels: LabelKind, train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
+    """Both with labels of this kind, and with as many classes."""
+    try:
+        train, test = train.labelled(labels), test.labelled(labels)
+    except DataError as error:
+        raise ScenarioError(f"data.source = {data.source!r}: {error} by the task") from None
+    if labels == "number" and data.partition in BY_LABEL:
+        raise ScenarioError(
+            f"data.partition = {data.partition!r}: it deals by class, and the task's labels are numbers"
+        )
+    classes = max(train.classes, test.classes)
+    return replace(train, classes=classes), replace(test, classes=classes)
 
 
 def _public_and_test(test: Dataset, share: float, rng: np.random.Generator) -> tuple[Matrix, Dataset]:

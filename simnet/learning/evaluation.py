@@ -6,24 +6,23 @@ end of that same round. On a perfect network the duals of one round sum to zero 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from simnet.errors import ScenarioError, TaskError
 from simnet.learning.batch_solver import BatchSolver, stacked
-from simnet.learning.dataset import Matrix
-from simnet.learning.objective import LocalObjective, Measurement, fold_labels
+from simnet.learning.dataset import Dataset
+from simnet.learning.metric_parts import Metric
+from simnet.learning.objective import Measurement
+from simnet.learning.row_objective import Objective
+from simnet.learning.task import Models, Task
 from simnet.vectors import Vector
-
-Models = Vector
-"""One vector per agent and row."""
 
 State = tuple[Vector, Vector]
 """A model and its dual."""
-
-_CHUNK = 2**18  # scores held at a time: 2 MB, and they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,7 @@ class Evaluation:
     train_loss: float
     """Mean over agents of the mean loss of each agent's model on its own rows, without the regulariser."""
     test_error: float
-    """Mean over agents of each model's share of errors on the test set; a score of exactly 0 is half an error."""
+    """Mean over agents of each model's error on the test set; the task says what it is."""
     objective: float
     """(1/N) Σ f_i(θ_i)."""
     consensus: float
@@ -42,6 +41,8 @@ class Evaluation:
     """|Σ λ_i|; 0 when there are no duals."""
     agent_train_loss: Vector
     agent_test_error: Vector
+    measures: Mapping[str, float]
+    """What else the task tells, and the scenario's metrics, by name."""
 
 
 class Evaluator:
@@ -50,10 +51,13 @@ class Evaluator:
     It remembers the last models: an agent that skipped its round has the same one, and the same loss and error.
     """
 
-    def __init__(self, parts: Sequence[LocalObjective], test_X: Matrix, test_y: Vector) -> None:
+    def __init__(self, parts: Sequence[Objective], test: Dataset, task: Task, metrics: Sequence[Metric] = ()) -> None:
         self._parts = parts
-        self._test = fold_labels(test_X, test_y)
-        self._last: Models = np.full((len(parts), test_X.shape[1]), np.nan)
+        self._test = test
+        self._task = task
+        self._metrics = metrics
+        self._names: list[str] | None = None
+        self._last: Models = np.full((len(parts), task.length(test.features, test.classes)), np.nan)
         self._losses, self._errors = np.zeros(len(parts)), np.zeros(len(parts))
         self._weights = np.array([part.weight for part in parts])
         self._regularisers = np.array([part.regulariser for part in parts])
@@ -72,7 +76,19 @@ class Evaluator:
             dual_drift=0.0 if duals is None else float(np.linalg.norm(duals.sum(axis=0))),
             agent_train_loss=losses,
             agent_test_error=errors,
+            measures=self._measures(thetas),
         )
+
+    def _measures(self, thetas: Models) -> dict[str, float]:
+        found = {name: float(value) for name, value in self._task.measures(thetas, self._test).items()}
+        for metric in self._metrics:
+            if metric.called in found:
+                raise ScenarioError(f"metric: two numbers are called {metric.called}, and a table has one such column")
+            found[metric.called] = float(metric.value(thetas, self._test, self._task))
+        if self._names is not None and self._names != list(found):
+            raise TaskError(f"task {self._task.word}: its measures change their names from round to round")
+        self._names = list(found)
+        return found
 
     def _figures(self, thetas: Models) -> tuple[Vector, Vector]:
         """Train loss and test error of each model; computed only for the models that have changed."""
@@ -81,22 +97,9 @@ class Evaluator:
         self._losses[moved] = self._solver.measure(
             [Measurement(self._parts[agent], model) for agent, model in zip(moved.tolist(), models, strict=True)]
         )
-        self._errors[moved] = self.test_errors(models)
+        self._errors[moved] = self._task.errors(models, self._test)
         self._last[moved] = models
         return self._losses.copy(), self._errors.copy()
-
-    def test_errors(self, thetas: Models) -> Vector:
-        """Each model's share of errors on the test set."""
-        rows = self._test.shape[0]
-        width = max(1, _CHUNK // rows)
-        errors = np.empty(len(thetas))
-        for first in range(0, len(thetas), width):
-            chunk = slice(first, first + width)
-            margins = self._test @ np.ascontiguousarray(thetas[chunk].T)
-            # What is neither right nor a tie is wrong: a model that is not a number has no merit.
-            right = np.count_nonzero(margins > 0.0, axis=0) + 0.5 * np.count_nonzero(margins == 0.0, axis=0)
-            errors[chunk] = 1.0 - right / rows
-        return errors
 
 
 class RoundFigures(NamedTuple):
@@ -116,13 +119,13 @@ class Scoreboard:
     An agent that is gone for good counts with its last state.
     """
 
-    def __init__(self, evaluator: Evaluator, agents: int, features: int, rounds: int) -> None:
+    def __init__(self, evaluator: Evaluator, agents: int, start: Vector, rounds: int) -> None:
         self._evaluator = evaluator
         self._agents = agents
         self._rounds = rounds
         self._open: dict[int, dict[int, State]] = {}
         """By round and agent."""
-        self._last: list[State] = [(np.zeros(features), np.zeros(features))] * agents
+        self._last: list[State] = [(start, np.zeros_like(start))] * agents
         self._gone: set[int] = set()
         self.last_round = [0] * agents
 

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import scipy
 
 from simnet.learning.objective import LocalObjective, Stack
+from simnet.learning.row_objective import Objective
 from simnet.vectors import Square, Vector
 
 _SAMPLE = 4  # rows per feature: a Hessian of so few costs two gradients on Adult, and BFGS learns the rest
@@ -37,8 +38,10 @@ InverseHessian: TypeAlias = "TriangleBfgs | LimitedBfgs"
 """K ≈ (H + μI)⁻¹, symmetric and positive definite."""
 
 
-def choose(objective: LocalObjective) -> InverseHessian:
-    """The kind that makes solves of `objective` cheapest."""
+def choose(objective: Objective) -> InverseHessian:
+    """The kind that makes solves of `objective` cheapest; without a Hessian there is one kind only."""
+    if not isinstance(objective, LocalObjective):
+        return LimitedBfgs(objective)
     if objective.batch_key is not None:
         return FullBfgs(objective)
     dense = TriangleBfgs(objective)
@@ -151,7 +154,8 @@ def update(inverse: Stack, step: Stack, change: Stack, product: Stack, space: St
 class LimitedBfgs:
     """K as a multiple of the identity and the last pairs (s, y): L-BFGS, Liu and Nocedal (1989)."""
 
-    def __init__(self, objective: LocalObjective) -> None:
+    def __init__(self, objective: Objective) -> None:
+        assert objective.smoothness is not None, "a solver has asked for it"
         self._smoothness = objective.smoothness
         self._curvature = 0.0
         self._pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=_MEMORY)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -21,17 +22,15 @@ import numpy.typing as npt
 import scipy
 
 from simnet.errors import DataError
-from simnet.learning.dataset import Dataset, Matrix, compact
+from simnet.learning.dataset import Dataset, Matrix, fold_labels
+from simnet.learning.row_objective import BatchKey, Objective, RowGradients
 from simnet.vectors import Square, Vector
 
 Stack: TypeAlias = npt.NDArray[np.float64]
 """A number, a vector or a matrix for each of several problems."""
-BatchKey: TypeAlias = tuple[int, int, int]
-"""Rows, features and loss: what objectives have in common that are computed with in one batch."""
 Product: TypeAlias = Callable[[Vector], Vector]
 
 _TINY, _FEW = 4096, 256  # entries and features; a product with more entries costs more than its call
-_SMALL = 30_000  # entries; below, calling a CSR product costs more than a dense product in full
 _BLOCK = 2048  # rows of a sparse matrix made dense at a time for a Hessian
 
 
@@ -139,10 +138,10 @@ def unbiased(loss: Loss, epsilon: float) -> Loss:
     return Loss(f"unbiased {loss.name}", value, slope, loss.bend, loss.lipschitz * (1.0 + 2.0 * share), loss.smoothness)
 
 
-class LocalObjective:
+class LocalObjective(Objective):
     """f(θ) = (weight/m) Σ l(y θ·x) + (regulariser/2)|θ|² over the m rows of one agent.
 
-    Labels are folded into the rows once, so that products are with A = diag(y) X alone. It has no state that changes.
+    Labels are folded into the rows once, so that products are with A = diag(y) X alone.
     """
 
     def __init__(self, X: Matrix, y: Vector, loss: Loss, regulariser: float, weight: float = 1.0) -> None:
@@ -167,7 +166,7 @@ class LocalObjective:
         self._forward = cast("Product", self._A.dot)
         self._backward = cast("Product", self.transposed.dot)
         self.stored = entries.size
-        self.smoothness = weight * loss.smoothness * float(entries.dot(entries)) / self.rows
+        self.smoothness: float = weight * loss.smoothness * float(entries.dot(entries)) / self.rows
         """A bound on the eigenvalues of the loss term's Hessian: c1 times the trace of AᵀA/m."""
         self.batch_key = self._batch_key()
         """None if the objective is too large for batches to be faster, or sparse."""
@@ -181,21 +180,27 @@ class LocalObjective:
     def sparse(self) -> bool:
         return isinstance(self._A, scipy.sparse.csr_array)
 
+    @property
+    def steepness(self) -> float:
+        return self.loss.lipschitz * math.sqrt(self.weight * self.smoothness / self.loss.smoothness)
+
+    @cached_property
+    def _norms(self) -> Vector:
+        """Of each row."""
+        squares = self._A.multiply(self._A) if isinstance(self._A, scipy.sparse.csr_array) else self._A * self._A
+        return np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64))
+
     def dataset(self, name: str) -> Dataset:
-        """The rows and labels that it was made of: it holds them, so nobody else need."""
         return Dataset(name, fold_labels(self._A, self._y), self._y)  # a label is its own inverse
 
     def row_losses(self, theta: Vector) -> Vector:
         """l(y θ·x) of every row, without weight and regulariser."""
         return self.loss.value(self._forward(theta))
 
-    def mean_loss(self, theta: Vector, ceiling: float = math.inf) -> float:
-        """The mean loss of the rows, each counted with at most `ceiling`; without weight and regulariser."""
-        # A sum and a division: `mean` takes three times as long for as few rows as agents have in a large network.
-        return float(np.add.reduce(np.minimum(self.row_losses(theta), ceiling))) / self.rows
-
-    def value(self, theta: Vector) -> float:
-        return self.weight * self.mean_loss(theta) + self.regulariser / 2 * float(theta.dot(theta))
+    def pullback(self, theta: Vector) -> RowGradients:
+        """A row's gradient is l'(y θ·x) y x."""
+        slopes = self.loss.slope(self._forward(theta))
+        return RowGradients(np.abs(slopes) * self._norms, lambda weights: self._backward(weights * slopes))
 
     def loss_gradient(self, theta: Vector) -> Vector:
         """The gradient of the loss term alone, (weight/m) Aᵀ l'(Aθ)."""
@@ -203,9 +208,6 @@ class LocalObjective:
         gradient = self._backward(self.loss.slope(margins, margins))
         np.multiply(gradient, self._scale, gradient)
         return gradient
-
-    def gradient(self, theta: Vector) -> Vector:
-        return self.loss_gradient(theta) + self.regulariser * theta
 
     def loss_hessian(self, theta: Vector, every: int = 1) -> Square:
         """The Hessian of the loss term alone, from every `every`-th row: an estimate unless that is 1."""
@@ -223,7 +225,7 @@ class LocalObjective:
 class Measurement(NamedTuple):
     """A request for the mean loss of a model over an agent's rows, each row's loss counted with at most `ceiling`."""
 
-    objective: LocalObjective
+    objective: Objective
     theta: Vector
     ceiling: float = math.inf
 
@@ -240,7 +242,7 @@ class Subproblem:
     constant.
     """
 
-    objective: LocalObjective
+    objective: Objective
     linear: Vector
     quadratic: float
 
@@ -257,16 +259,8 @@ class Subproblem:
         return self.objective.loss_gradient(theta) + self.curvature * theta + self.linear
 
     def hessian(self, theta: Vector) -> Square:
+        """Of a loss of the margin."""
+        assert isinstance(self.objective, LocalObjective), "noise in an objective needs `margins` of a task"
         hessian = self.objective.loss_hessian(theta)
         hessian[np.diag_indices(self.objective.features)] += self.curvature
         return hessian
-
-
-def fold_labels(X: Matrix, y: Vector) -> Matrix:
-    """diag(y) X in the layout whose products are fastest: CSR, or dense by columns."""
-    small = X.shape[0] * X.shape[1] <= _SMALL
-    X = (X.toarray() if isinstance(X, scipy.sparse.csr_array) else X) if small else compact(X)
-    if isinstance(X, scipy.sparse.csr_array):
-        signs = np.repeat(y, np.diff(X.indptr))
-        return scipy.sparse.csr_array((X.data * signs, X.indices, X.indptr), shape=X.shape)
-    return np.asfortranarray(X * y[:, None], dtype=np.float64)

@@ -20,7 +20,7 @@ import numpy as np
 
 from simnet.errors import SimnetError
 from simnet.learning.inverse_hessian import choose
-from simnet.learning.objective import LocalObjective
+from simnet.learning.row_objective import Objective
 from simnet.vectors import Vector
 
 PROGRESS = 0.9  # of the smallest norm so far; of the slope, in Wolfe's second condition
@@ -66,8 +66,14 @@ class _Point(NamedTuple):
 class Solver:
     """Solves one agent's local problems. The same calls give the same results: nothing is random or timed."""
 
-    def __init__(self, objective: LocalObjective) -> None:
+    def __init__(self, objective: Objective) -> None:
+        if objective.smoothness is None:
+            raise SimnetError(
+                f"{type(objective).__name__} states no bound on its curvature (`smoothness`), without which no local "
+                "problem is solved; a method that needs gradients only would do"
+            )
         self.objective = objective
+        self._smoothness = objective.smoothness
         self.inverse_hessian = choose(objective)
         self.age = math.inf
         """Gradients since the inverse Hessian was last made anew."""
@@ -125,11 +131,9 @@ class Solver:
     ) -> None:
         """Raise if rounding explains that the norm no longer falls, or if the problem has taken too long."""
         objective = self.objective
-        steepest = curvature + objective.smoothness
-        losses = objective.loss.lipschitz * math.sqrt(
-            objective.weight * objective.smoothness / objective.loss.smoothness
-        )
-        terms = steepest * float(np.linalg.norm(point.theta)) + float(np.linalg.norm(linear)) + losses
+        steepest = curvature + self._smoothness
+        lengths = float(np.linalg.norm(linear)) + objective.steepness
+        terms = steepest * float(np.linalg.norm(point.theta)) + lengths
         if best <= _ROUNDING * terms:
             raise SimnetError(
                 f"a local problem's gradient norm stays at {best:.2g}, the limit of rounding: "
@@ -147,7 +151,7 @@ class Solver:
         if not slope < 0.0:
             # Rounding has spoilt the inverse Hessian. A plain gradient step shrinks the norm, always.
             self.age = math.inf
-            direction = point.gradient / (curvature + self.objective.smoothness)
+            direction = point.gradient / (curvature + self._smoothness)
             slope = -float(point.gradient.dot(direction))
         following = self._step(point, direction, linear, curvature)
         if following.norm <= PROGRESS * best:
@@ -192,7 +196,7 @@ class Solver:
         if (
             product > 0.0
             and product >= 0.99 * curvature * float(step.dot(step))
-            and float(change.dot(change)) <= 1.01 * (curvature + self.objective.smoothness) * product
+            and float(change.dot(change)) <= 1.01 * (curvature + self._smoothness) * product
         ):
             self.inverse_hessian.learn(step, change, product)
 

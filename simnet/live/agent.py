@@ -265,7 +265,7 @@ class LiveAgent:
             self.carrier,
             self._numbering,
             self._world.scenario.rounds,
-            self._world.learning.features,
+            self._world.length,
             self._work,
             known,
             replay,
@@ -284,7 +284,8 @@ class LiveAgent:
 
     def _fixed(self) -> dict[str, object]:
         me = self._placement.agent
-        return {"objective": self._world.training[me], "plan": self._world.calibration.plans[me]}
+        method = self._world.scenario.algorithm
+        return {"objective": self._world.training[me], "plan": self._world.calibration.plans[me], "method": method}
 
     def _checkpoint(self) -> bytes:
         pending, waiting = self.channel.pending, self.carrier.waiting

@@ -20,7 +20,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from simnet.learning.objective import LOSSES, LocalObjective, Subproblem
+from simnet.learning.objective import Subproblem
+from simnet.learning.row_objective import Objective
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
 from simnet.methods.method import AgentPlace, AgentSize, Method, Surroundings
@@ -37,6 +38,7 @@ from simnet.vectors import Parts, Vector
 class Decentralised(Method):
     """What every decentralised ADMM has."""
 
+    needs: ClassVar[frozenset[str]] = frozenset({"margins"})
     begins_again: ClassVar[bool] = True
 
     eta: Positive = Field(0.01, description="η, the penalty")
@@ -63,14 +65,14 @@ class Decentralised(Method):
 
     def local_problem(self, size: AgentSize, *, eta: float, regulariser: float) -> LocalProblem:
         """What privacy needs to know of an agent's local problem."""
-        loss = LOSSES[self.loss]
+        lipschitz, smoothness = size.constants
         return LocalProblem.of(
             size.rows,
             size.degree,
             eta,
             regulariser,
-            lipschitz=loss.lipschitz,
-            smoothness=loss.smoothness,
+            lipschitz=lipschitz,
+            smoothness=smoothness,
             weight=self.weight,
             features=size.features,
         )
@@ -96,12 +98,12 @@ class Decentralised(Method):
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
         curvatures = [regulariser + 2 * self.eta * size.degree for size in sizes]
         facts: Facts = {
-            "loss": self.loss,
             "η": self.eta,
             "regulariser λ̂/N": regulariser,
             "curvature μ = λ̂/N + 2ηV": span(curvatures),
-            "worst condition": (min(curvatures) + LOSSES[self.loss].smoothness) / min(curvatures),
         }
+        if (steepest := sizes[0].smoothness) is not None:
+            facts["worst condition"] = (min(curvatures) + steepest) / min(curvatures)
         if regulariser > self.regulariser:
             facts["forced by the paper"] = f"λ̂/N was {self.regulariser:g}; the calibration needs {regulariser:.4g}"
         return facts
@@ -124,6 +126,7 @@ class Decentralised(Method):
 class Admm(Decentralised):
     """Decentralised ADMM without privacy."""
 
+    needs: ClassVar[frozenset[str]] = frozenset({"solve"})
     colour: ClassVar[str] = "#000000"
 
     name: Literal["admm"]
@@ -132,7 +135,7 @@ class Admm(Decentralised):
     def limit(self, privacy: Privacy) -> float:
         return math.inf
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place)
         return AdmmPeer(objective, degree=place.size.degree, eta=self.eta, tolerance=self.tolerance, duals=duals)
 
@@ -148,7 +151,7 @@ class AdmmPeer(Peer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         *,
         degree: int,
         eta: float,
@@ -243,7 +246,7 @@ class Driver(AdmmPeer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         *,
         degree: int,
         eta: float,

@@ -30,7 +30,7 @@ from pydantic import Field
 
 from simnet.learning.dataset import Dataset, Matrix, joined
 from simnet.learning.feature_graph import fused
-from simnet.learning.objective import LOSSES, LocalObjective
+from simnet.learning.row_objective import Objective
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Promise, Setting, Surroundings
 from simnet.methods.peer import LARGEST, OUTSIDE, Hub, Known, Peer, Proposal, within
 from simnet.parts.fields import NonNegative, Positive, Share
@@ -48,6 +48,7 @@ from simnet.vectors import Parts, Vector
 class DpAdmm(Method):
     """DP-ADMM: a hub solves a graph-guided fused lasso by ADMM with noisy gradients; its leaves hold the rows."""
 
+    needs: ClassVar[frozenset[str]] = frozenset({"margins"})
     central: ClassVar[bool] = True
     accelerated: ClassVar[bool] = False
     colour: ClassVar[str] = "#7F7F7F"
@@ -113,9 +114,8 @@ class DpAdmm(Method):
         if privacy.calibration == "none":
             return bare_schedule(rounds, None)
         # |∇l| <= L for rows of norm at most 1.
-        loss = LOSSES[self.loss]
-        steepest = loss.lipschitz
-        reach = longest_point(size.rows, size.features, steepest, loss.smoothness)
+        steepest, smoothness = size.constants
+        reach = longest_point(size.rows, size.features, steepest, smoothness)
 
         def at(sigma: float) -> list[RoundPlan]:
             return [noisy_gradient(size.rows, steepest, sigma, privacy.bound, reach)] * rounds
@@ -145,7 +145,7 @@ class DpAdmm(Method):
     def peers(
         self,
         calibration: Calibration,
-        objectives: Sequence[LocalObjective],
+        objectives: Sequence[Objective],
         sizes: Sequence[AgentSize],
         rounds: int,
         streams: Streams,
@@ -177,10 +177,10 @@ class DpAdmm(Method):
     # What it says about itself.
 
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
-        return {"loss": self.loss, "η": self.eta, "ρ": self.penalty, "λ1": self.sparsity, "hub": self.hub}
+        return {"η": self.eta, "ρ": self.penalty, "λ1": self.sparsity, "hub": self.hub}
 
     def theory(self, setting: Setting) -> list[Finding]:
-        steepest = LOSSES[self.loss].smoothness
+        _, steepest = setting.sizes[HUB].constants
         return [
             Finding(
                 "DP-ADMM: η <= 1/L_f",
@@ -330,7 +330,7 @@ class HubPeer(Hub):
     def __init__(
         self,
         solver: LassoSteps,
-        objective: LocalObjective,
+        objective: Objective,
         share: float,
         shares: Mapping[int, float],
         schedule: NoiseSchedule,
@@ -405,7 +405,7 @@ class LeafPeer(Peer):
 
     role: ClassVar[Literal["agent", "leaf", "hub"]] = "leaf"
 
-    def __init__(self, objective: LocalObjective, schedule: NoiseSchedule, rng: np.random.Generator) -> None:
+    def __init__(self, objective: Objective, schedule: NoiseSchedule, rng: np.random.Generator) -> None:
         super().__init__(objective.features)
         self.objective = objective
         self.schedule = schedule

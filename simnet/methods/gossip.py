@@ -28,7 +28,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from simnet.learning.dataset import Matrix
-from simnet.learning.objective import LOSSES, LocalObjective
+from simnet.learning.row_objective import Objective
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Setting, Surroundings
 from simnet.methods.peer import Known, Peer, Proposal, Work
@@ -52,6 +52,8 @@ class Gossip(Method):
     colour: ClassVar[str] = "#44AA99"
     noise_amounts: ClassVar[tuple[str, ...]] = ("sigma",)
     linear_gaussian: ClassVar[bool] = True
+
+    needs: ClassVar[frozenset[str]] = frozenset({"margins"})
 
     name: Literal["gossip"]
     averaging: Literal["plain", "relayed", "push-sum"] = Field(
@@ -95,9 +97,16 @@ class Gossip(Method):
 
     def problem_of(self, size: AgentSize) -> LocalProblem:
         """What privacy needs to know of an agent's one local problem."""
-        loss = LOSSES[self.loss]
-        numbers = {"lipschitz": loss.lipschitz, "smoothness": loss.smoothness}
-        return LocalProblem.of(size.rows, 0, 0.0, self.regulariser, **numbers, features=size.features)
+        lipschitz, smoothness = size.constants
+        return LocalProblem.of(
+            size.rows,
+            0,
+            0.0,
+            self.regulariser,
+            lipschitz=lipschitz,
+            smoothness=smoothness,
+            features=size.features,
+        )
 
     def plan(self, privacy: Privacy, size: AgentSize, rounds: int) -> NoisePlan | None:
         problem = self.problem_of(size)
@@ -119,7 +128,7 @@ class Gossip(Method):
     def peers(
         self,
         calibration: Calibration,
-        objectives: Sequence[LocalObjective],
+        objectives: Sequence[Objective],
         sizes: Sequence[AgentSize],
         rounds: int,
         streams: Streams,
@@ -167,7 +176,7 @@ class Gossip(Method):
         ]
 
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
-        return {"loss": self.loss, "regulariser": regulariser, "averaging": self.averaging}
+        return {"regulariser": regulariser, "averaging": self.averaging}
 
     def not_driven(self, victim: int, *, reports_heard: bool) -> str | None:
         return "an agent solves its problem before it hears anybody, so no neighbour can drive it"
@@ -176,9 +185,7 @@ class Gossip(Method):
 class _Model:
     """An agent's own model with its noise, made once."""
 
-    def __init__(
-        self, objective: LocalObjective, plan: NoiseSchedule, cancelling: Vector, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, objective: Objective, plan: NoiseSchedule, cancelling: Vector, rng: np.random.Generator) -> None:
         self.objective = objective
         self.plan = plan
         self.cancelling = cancelling

@@ -23,7 +23,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from simnet.learning.objective import LocalObjective, Measurement
+from simnet.learning.objective import Measurement
+from simnet.learning.row_objective import Objective
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace
 from simnet.methods.peer import Known, Peer, Proposal, Solving, Test, Work, alone
@@ -194,7 +195,7 @@ class IppAdmm(PpAdmm):
             regularised=False,
         )
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, PerturbationPlan)
         return IppAdmmPeer(
             objective,
@@ -215,7 +216,7 @@ class IppAdmmPeer(PpAdmmPeer):
     test sees the noise-free minimiser, and a release draws fresh noise: the form whose privacy is proven. With
     `regularised` (the paper) the query contains the regulariser's term, whose sensitivity nothing bounds.
 
-    line 1       peer.Peer: `self.theta: Vector = np.zeros(features)`
+    line 1       peer.Peer: `self.theta: Vector = np.zeros(start) if isinstance(start, int)`
     line 1       duals.Duals: `self._dual: Vector = np.zeros(features)`
     line 2       pp_admm.PaperBudget: `if not 0.0 < share < 1.0:`
     line 3       pp_admm.PaperBudget: `return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)`
@@ -239,7 +240,7 @@ class IppAdmmPeer(PpAdmmPeer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         *,
         degree: int,
         eta: float,

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from simnet.errors import BudgetError, ScenarioError
-from simnet.learning.objective import LocalObjective
+from simnet.learning.row_objective import Objective
 from simnet.methods.duals import Steps
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting, Surroundings
 from simnet.methods.peer import OUTSIDE, Peer, Proposal, Work, in_objective
@@ -112,11 +112,11 @@ class _Perturbed(Scheduled):
                 least - step,
                 f"where they are closest, the penalty is {least:.4g} and the dual step {step:.4g}",
             ),
-            self._rate([own[0] for own in etas], step, setting.adjacency) if one else several_steps(steps),
+            self._rate([own[0] for own in etas], step, setting) if one else several_steps(steps),
         ]
 
-    def _rate(self, etas: Sequence[float], step: float, adjacency: Square) -> Finding:
-        delta = rate(etas, step, adjacency, self.regulariser, self.steepest)
+    def _rate(self, etas: Sequence[float], step: float, setting: Setting) -> Finding:
+        delta = rate(etas, step, setting.adjacency, self.regulariser, self.steepest(setting.sizes[0]))
         return Finding(
             "M-ADMM equation (23): rate",
             delta > 0.0,
@@ -124,7 +124,7 @@ class _Perturbed(Scheduled):
             f"without noise the distance to the optimum falls by a factor of at least 1 + {delta:.3g} per round",
         )
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place, self.dual_steps(place.agent))
         return self.peer_class(objective, place, plan, streams, duals, self.penalties(place.agent, place.rounds))
 

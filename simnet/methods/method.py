@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simnet.errors import ScenarioError
+from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.dataset import Dataset, Matrix
-from simnet.learning.objective import LOSSES, LocalObjective
+from simnet.learning.row_objective import Objective
+from simnet.learning.task import NEEDED, Task
+from simnet.learning.task_parts import TASKS
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
@@ -24,11 +26,24 @@ from simnet.vectors import Square, Vector
 
 @dataclass(frozen=True)
 class AgentSize:
-    """What is public about an agent: how many rows it holds, how many neighbours it has, and how long a row is."""
+    """What is public about an agent: its rows, its neighbours, the length of a model, and what bounds the task has."""
 
     rows: int
     degree: int
     features: int = 1
+    gradient_bound: float | None = None
+    """On the norm of one row's gradient; None if there is none: a method clips then (`Objective.clipped_gradient`)."""
+    smoothness: float | None = None
+    """On the curvature of one row's loss; None if there is none."""
+
+    @property
+    def constants(self) -> tuple[float, float]:
+        """L and c1 of a loss of the margin."""
+        if self.gradient_bound is None or self.smoothness is None:
+            raise BudgetError(
+                "the task states no bounds on a row's gradient and its curvature, and the plan needs them"
+            )
+        return self.gradient_bound, self.smoothness
 
 
 @dataclass(frozen=True)
@@ -128,6 +143,8 @@ def _degrees(neighbours: Sequence[int], sizes: Sequence[AgentSize]) -> dict[int,
 class Method(Part):
     """One way of learning together."""
 
+    needs: ClassVar[frozenset[str]] = frozenset({"gradient"})
+    """What it needs of a task, of the words of `task.NEEDED`; a scenario whose task has less is refused."""
     central: ClassVar[bool] = False
     """Whether it computes at the hub of a star."""
     colour: ClassVar[str] = "#7F7F7F"
@@ -157,10 +174,6 @@ class Method(Part):
         def name(self) -> str:
             """The word by which a scenario chooses it."""
 
-        @property
-        def loss(self) -> str:
-            """The loss of one row."""
-
     @property
     def silences(self) -> dict[str, bool]:
         """Its own reasons to skip a round, and whether each depends on the data."""
@@ -178,6 +191,19 @@ class Method(Part):
             for field in self.noise_amounts:
                 if getattr(self, field) is not None:
                     return f"algorithm.{field}: with privacy.calibration = 'none' there is no noise"
+        return None
+
+    def misfit_of_task(self, task: Task | None) -> str | None:
+        """Why it cannot learn this, as `field: why not`; without a task it learns a linear classifier with its loss."""
+        own = getattr(self, "loss", None) if "loss" in self.model_fields_set else None
+        if task is None:
+            return None
+        if own not in (None, task.word):
+            return f"algorithm.loss: the task is {task.word}, which has a loss of its own; leave algorithm.loss away"
+        for need in NEEDED:
+            if need in self.needs - task.has:
+                would = " or ".join(word for word, each in TASKS.items() if self.needs <= each.has)
+                return f"task: {self.name} needs {NEEDED[need]}, and {task.word} has none; {would} would do"
         return None
 
     def misfit_of_live(self) -> str | None:
@@ -224,13 +250,9 @@ class Method(Part):
         """C, the weight of the loss against the regulariser."""
         return 1.0
 
-    def objective(self, part: Dataset, regulariser: float) -> LocalObjective:
-        """An agent's f_i on its own rows."""
-        return LocalObjective(part.X, part.y, LOSSES[getattr(self, "loss", "logistic")], regulariser, self.weight)
-
-    def training_objective(self, part: Dataset, regulariser: float, privacy: Privacy) -> LocalObjective:
+    def training_objective(self, task: Task, part: Dataset, regulariser: float, privacy: Privacy) -> Objective:
         """What an agent minimises over the rows that it computes with."""
-        return self.objective(part, regulariser)
+        return task.made(part, regulariser, self.weight)
 
     @property
     def public_share(self) -> float | None:
@@ -254,14 +276,14 @@ class Method(Part):
 
     # One peer per agent.
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         """One agent's mathematics."""
         raise NotImplementedError(f"{type(self).__name__} has neither `peer` nor `peers`")
 
     def peers(
         self,
         calibration: Calibration,
-        objectives: Sequence[LocalObjective],
+        objectives: Sequence[Objective],
         sizes: Sequence[AgentSize],
         rounds: int,
         streams: Streams,
@@ -290,7 +312,7 @@ class Method(Part):
 
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
         """The local problem, for people."""
-        return {"loss": getattr(self, "loss", "logistic")}
+        return {}
 
     # What an auditor asks.
 

@@ -21,7 +21,9 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from simnet.learning.dataset import Dataset
-from simnet.learning.objective import LOSSES, LocalObjective, unbiased
+from simnet.learning.objective import LOGISTIC, LocalObjective, unbiased
+from simnet.learning.row_objective import Objective
+from simnet.learning.task import Task
 from simnet.methods.admm import Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Promise, Setting, Surroundings
@@ -51,6 +53,7 @@ Decay = Annotated[float, BeforeValidator(Number("a number above 0 and at most 1"
 class Pdml(Decentralised):
     """PDML: users report flipped labels to servers, which train together under two kinds of noise."""
 
+    needs: ClassVar[frozenset[str]] = frozenset({"margins", "unbiased"})
     colour: ClassVar[str] = "#8C6BB1"
     flips_labels: ClassVar[bool] = True
     noise_amounts: ClassVar[tuple[str, ...]] = ("primal_scale", "label_epsilon")
@@ -96,11 +99,11 @@ class Pdml(Decentralised):
             return part
         return replace(part, y=flip_labels(streams.generator("labels", agent), part.y, self.epsilon_of_labels(privacy)))
 
-    def training_objective(self, part: Dataset, regulariser: float, privacy: Privacy) -> LocalObjective:
+    def training_objective(self, task: Task, part: Dataset, regulariser: float, privacy: Privacy) -> Objective:
         """The loss that the flips leave unbiased."""
         if privacy.calibration == "none":
-            return self.objective(part, regulariser)
-        loss = unbiased(LOSSES[self.loss], self.epsilon_of_labels(privacy))
+            return super().training_objective(task, part, regulariser, privacy)
+        loss = unbiased(LOGISTIC, self.epsilon_of_labels(privacy))
         return LocalObjective(part.X, part.y, loss, regulariser, self.weight)
 
     # Phase 2: the noise on the servers' models.
@@ -129,7 +132,7 @@ class Pdml(Decentralised):
         guarded = tuple(replace(each, domain=bound) for each in plans)
         return NoiseSchedule("gaussian", guarded, (label_charge(label_epsilon),))
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, NoiseSchedule)
         bound = 0.0 if plan.silent else self.objective_bound
         tilt = in_ball(streams.generator("objective", place.agent), bound, objective.features) / place.agents
@@ -153,9 +156,9 @@ class Pdml(Decentralised):
     def _rows_and_labels(self, setting: Setting) -> Finding:
         privacy = setting.privacy
         labels = 0.0 if privacy.calibration == "none" else 1.0 / math.tanh(0.5 * self.epsilon_of_labels(privacy))
-        highest = float(LOSSES[self.loss].value(np.array([-1.0]))[0])
+        highest = float(LOGISTIC.value(np.array([-1.0]))[0])
         rows = [
-            LOSSES[self.loss].lipschitz / math.sqrt(size.rows)
+            LOGISTIC.lipschitz / math.sqrt(size.rows)
             + 2.0 * highest * math.sqrt(2.0 * math.log(4.0 / FAILURE) / size.rows)
             for size in setting.sizes
         ]
@@ -252,7 +255,7 @@ class PdmlPeer(ScheduledPeer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         place: AgentPlace,
         plan: NoisePlan | None,
         streams: Streams,

@@ -174,8 +174,9 @@ class Peer(ABC):
     silences: tuple[str, ...] = ()
     """The method's own reasons to skip a round."""
 
-    def __init__(self, features: int) -> None:
-        self.theta: Vector = np.zeros(features)
+    def __init__(self, start: int | Vector) -> None:
+        """Begin at `objective.start`; a number stands for a zero model of that length."""
+        self.theta: Vector = np.zeros(start) if isinstance(start, int) else start.copy()
         """The model that counts: the last one released."""
         self.limits: tuple[float, ...] = (LARGEST, LARGEST, LARGEST)
         """How long each vector of a neighbour's message may be, known before anything runs."""
@@ -187,7 +188,7 @@ class Peer(ABC):
 
     def initial(self) -> Parts:
         """What the neighbours take for this agent's value before its first release."""
-        return (np.zeros_like(self.theta),)
+        return (self.theta.copy(),)
 
     def accepts(self, round: int, parts: Parts) -> bool:
         """Whether a neighbour's message about its `round` may be used; others are refused, as if they were lost."""
@@ -265,8 +266,8 @@ class Peer(ABC):
 class PrivatePeer(Peer):
     """A peer whose noise and charges are those of a ready plan (`simnet.privacy.ready_plans`)."""
 
-    def __init__(self, features: int, plan: ReadyPlan, rng: np.random.Generator) -> None:
-        super().__init__(features)
+    def __init__(self, start: int | Vector, plan: ReadyPlan, rng: np.random.Generator) -> None:
+        super().__init__(start)
         self.plan = plan
         self.rng = rng
         self.limits = (plan.limit,) * 3

@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from simnet.errors import BudgetError
-from simnet.learning.objective import LOSSES, LocalObjective
+from simnet.learning.row_objective import Objective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting
@@ -92,7 +92,7 @@ class PpAdmm(Decentralised):
         regulariser = self.regulariser
         if privacy.calibration == "paper" and not self.names_its_noise:
             budget = self.paper_budget(privacy, rounds)
-            floor = budget.regulariser_floor(min(size.rows for size in sizes), LOSSES[self.loss].smoothness)
+            floor = budget.regulariser_floor(min(size.rows for size in sizes), sizes[0].constants[1])
             regulariser = max(regulariser, floor)
         found = {size: self._plan(privacy, size, rounds, regulariser) for size in dict.fromkeys(sizes)}
         return Calibration([found[size] for size in sizes], regulariser, self.limit(privacy))
@@ -169,7 +169,7 @@ class PpAdmm(Decentralised):
     def paper_tolerance(self) -> float:
         return PAPER_TOLERANCE if self.tolerance is None else self.tolerance
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         assert isinstance(plan, PerturbationPlan)
         return PpAdmmPeer(
             objective,
@@ -294,7 +294,7 @@ def plan_by_paper(
 class PpAdmmPeer(AdmmPeer):
     """Algorithm 1 for one agent.
 
-    line 1       peer.Peer: `self.theta: Vector = np.zeros(features)`
+    line 1       peer.Peer: `self.theta: Vector = np.zeros(start) if isinstance(start, int)`
     line 1       duals.Duals: `self._dual: Vector = np.zeros(features)`
     line 2       PaperBudget: `if not 0.0 < share < 1.0:`
     line 3       PaperBudget: `return 2.8 * smoothness / ((self.epsilon1 - self.epsilon3) * rows)`
@@ -308,7 +308,7 @@ class PpAdmmPeer(AdmmPeer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         *,
         degree: int,
         eta: float,

@@ -22,7 +22,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from simnet.learning.objective import LocalObjective
+from simnet.learning.row_objective import Objective
 from simnet.methods.duals import Duals, Steps
 from simnet.methods.method import AgentPlace, Finding, Setting
 from simnet.methods.peer import OUTSIDE, Known, Peer, Proposal, Work, in_objective
@@ -65,15 +65,16 @@ class RAdmm(Scheduled):
         """η(t) in odd rounds; in even ones the duals rest."""
         return lambda t: self.eta * self.penalty_growth ** (t - 1) if t % 2 else 0.0
 
-    def peer(self, plan: NoisePlan | None, objective: LocalObjective, place: AgentPlace, streams: Streams) -> Peer:
+    def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place, self.dual_steps(place.agent))
         penalties = self.penalties(place.agent, place.rounds)
         gammas = [self.gamma * self.penalty_growth**t for t in range(place.rounds)]
         return RAdmmPeer(objective, place, plan, streams, duals, penalties, gammas)
 
     def theory(self, setting: Setting) -> list[Finding]:
-        margins = recycling_margins(self.eta, self.gamma, setting.adjacency, self.steepest)
-        advice = _enough_gamma(self.eta, setting.adjacency, self.steepest)
+        steepest = self.steepest(setting.sizes[0])
+        margins = recycling_margins(self.eta, self.gamma, setting.adjacency, steepest)
+        advice = _enough_gamma(self.eta, setting.adjacency, steepest)
         found = [
             Finding(
                 f"R-ADMM condition ({number})",
@@ -99,7 +100,7 @@ class RAdmmPeer(ScheduledPeer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         place: AgentPlace,
         plan: NoisePlan | None,
         streams: Streams,

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from simnet.errors import BudgetError
-from simnet.learning.objective import LOSSES, LocalObjective
+from simnet.learning.row_objective import Objective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals, Steps
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding
@@ -156,14 +156,13 @@ class Scheduled(Decentralised):
                 f"be below (m/C)(λ̂/N + 2ηV) = {enough:.3g}; a larger eta would do"
             )
 
-    @property
-    def steepest(self) -> float:
+    def steepest(self, size: AgentSize) -> float:
         """M, the Lipschitz constant of an agent's gradient: rows have norm at most 1."""
-        return self.loss_weight * LOSSES[self.loss].smoothness + self.regulariser
+        return self.loss_weight * size.constants[1] + self.regulariser
 
     def jacobian_finding(self, sizes: Sequence[AgentSize], etas: Sequence[float]) -> Finding:
         """What `check_rows` asks for, `etas` the least θ_i or η of each agent."""
-        bend = 2.0 * LOSSES[self.loss].smoothness
+        bend = 2.0 * sizes[0].constants[1]
         sides = [
             size.rows / self.loss_weight * (self.regulariser + 2.0 * eta * size.degree)
             for size, eta in zip(sizes, etas, strict=True)
@@ -181,7 +180,7 @@ class ScheduledPeer(AdmmPeer):
 
     def __init__(
         self,
-        objective: LocalObjective,
+        objective: Objective,
         place: AgentPlace,
         plan: NoisePlan | None,
         streams: Streams,

@@ -63,6 +63,8 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """training rows of each agent (public)"""
     features: int
     """length of a model"""
+    error: str | None = None
+    """what `test_error` is; absent if it is the share of errors"""
     attached: list[str] = []
     """names of the user's own processes that took part: the scenario alone does not repeat such a run"""
     names: list[str] | None = None
@@ -404,7 +406,7 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
 
     round: int
     test_error: float
-    """share of errors on the test set, mean over agents"""
+    """share of errors on the test set, or what the task has in its place (`run.started`, error); mean over agents"""
     consensus: float
     """root mean square distance of the models from their mean"""
     dual_drift: float
@@ -417,6 +419,8 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
     """of each agent; in the last round only"""
     agent_train_loss: list[float] | None = None
     """of each agent; in the last round only"""
+    measures: dict[str, float | None] | None = None
+    """what else the task tells, and the scenario's metrics, by name; absent if there is nothing, null for no number"""
     at_end: bool = False
     """true: the run ended at `until`; the models as they stood then, `round` is that of the agent that came furthest"""
 

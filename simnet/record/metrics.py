@@ -274,7 +274,7 @@ class Metrics:
             return  # the models stand as that round left them
         stale = self.counters.values.close(event.round)
         privacy = self._privacy.network()
-        self.rounds.append(
+        row = (
             {"round": event.round, "t": self._now}
             | {name: getattr(event, name) for name in _ACCURACY}
             | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
@@ -284,6 +284,8 @@ class Metrics:
             | {f"skips_{reason}": count for reason, count in self._skips.items()}
             | self._spent_on_air()
         )
+        measures = (event.measures or {}).items()
+        self.rounds.append(row | {f"measure_{name}" if name in row else name: value for name, value in measures})
 
     def _spent_on_air(self) -> Row:
         """Columns of a round in a run over a channel, or with prices of power."""
@@ -366,6 +368,13 @@ class Metrics:
         wanted = scenario["privacy"].get("observers")
         return {"observers": self.observed.summary(wanted, proven)} if wanted and self.observed is not None else {}
 
+    def _measured(self) -> Row:
+        """What the task and the scenario's metrics tell of the last evaluation, where they tell anything."""
+        assert self.start is not None
+        found: Row = {} if self.start.error is None else {"error": self.start.error}
+        measures = self._accuracy and self._accuracy.measures
+        return found | ({"measures": measures} if measures else {})
+
     def _carried(self) -> Row:
         """What sockets carried, where every agent of a live run was told."""
         if self.start is None or not self._sockets or len(self._sockets) < len(self.start.rows):
@@ -388,7 +397,7 @@ class Metrics:
             "uplink": _uplink(scenario.get("network", {})),
             "rounds": scenario["rounds"],
             "last_rounds": self.end.rounds if self.end else [],
-            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
+            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY} | self._measured(),
             "privacy": {
                 "epsilon": scenario["privacy"]["epsilon"],
                 "delta": scenario["privacy"]["delta"],

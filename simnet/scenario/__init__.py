@@ -27,7 +27,10 @@ from pydantic import (
 from simnet.agent.pacing import AnyPacing, Compute, Ideal, Pacing
 from simnet.errors import ScenarioError
 from simnet.learning.dealing import BY_LABEL
+from simnet.learning.metric_parts import AnyMetric
 from simnet.learning.sources import Data
+from simnet.learning.task import Task
+from simnet.learning.task_parts import AnyTask, classifier
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
 from simnet.network.codec import CODECS, TopKSettings
@@ -211,6 +214,8 @@ class Scenario(Section):
         None, description="simulated time at which the run ends even if rounds are left; only simulated runs have it"
     )
     data: Data = Field(Data(), description="")
+    task: AnyTask | None = Field(None, description="what is learned; absent: a linear classifier with `algorithm.loss`")
+    metric: tuple[AnyMetric, ...] = Field((), description="further numbers about the models, each begun by [[metric]]")
     topology: AnyTopology = Field(Random(kind="random"), description="who is whose neighbour")
     algorithm: Annotated[Method, _METHOD] = Field(description="the method, with the parameters that it has")
     privacy: Privacy = Field(Privacy(), description="")
@@ -250,14 +255,25 @@ class Scenario(Section):
         )
         if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
             raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
-        if around.states_get_lost and not self.algorithm.begins_again:
-            who = self.algorithm.name
-            raise ValueError(f"fault: an agent of {who} cannot begin again without its state; keep it (state = 'kept')")
-        if reason := self.algorithm.misfit(around) or self.algorithm.misfit_of_privacy(self.privacy):
+        method = self.algorithm
+        if around.states_get_lost and not method.begins_again:
+            raise ValueError(
+                f"fault: an agent of {method.name} cannot begin again without its state; keep it (state = 'kept')"
+            )
+        misfits = (method.misfit(around), method.misfit_of_privacy(self.privacy), method.misfit_of_task(self.task))
+        if reason := next(filter(None, misfits), None):
             raise ValueError(reason)
+        names = [metric.called for metric in self.metric]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"metric: two are called {twice}, and a table has one such column")
         if self.network.peers is not None and self.algorithm.central:
             raise ValueError("network.peers: a hub speaks to all its leaves, and they to nobody else; leave it out")
         return self
+
+    @property
+    def learned(self) -> Task:
+        """What is learned."""
+        return classifier(getattr(self.algorithm, "loss", "logistic")) if self.task is None else self.task
 
     @property
     def loading(self) -> Loading:
@@ -359,7 +375,10 @@ class Scenario(Section):
 
     def resolved(self) -> dict[str, Any]:
         """Every field with its value, as plain dictionaries."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        found = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if self.task is not None and "loss" not in self.algorithm.model_fields_set:  # the task has one
+            found["algorithm"].pop("loss", None)
+        return found if self.metric else {name: value for name, value in found.items() if name != "metric"}
 
     def to_toml(self) -> str:
         """The resolved scenario as a TOML file that loads to the same scenario."""

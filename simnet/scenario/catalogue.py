@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from simnet.agent.pacing import PACINGS
+from simnet.learning.metric_parts import METRICS
 from simnet.learning.sources import FILE, SOURCES
+from simnet.learning.task_parts import TASKS
 from simnet.methods import METHODS
 from simnet.network.codec import CODECS
 from simnet.network.latency import LATENCIES
@@ -31,6 +33,8 @@ def catalogue() -> dict[str, dict[str, str]]:
     return {
         "algorithms": _lines(METHODS),
         "data": {word: source.line for word, source in SOURCES.items()} | {"a file": FILE.line},
+        "tasks": _lines(TASKS),
+        "metrics": _lines(METRICS),
         "topologies": _lines(TOPOLOGIES),
         "pacing": _lines(PACINGS),
         "transports": _lines(TRANSPORTS),

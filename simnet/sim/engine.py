@@ -26,7 +26,7 @@ Chance      is drawn from named streams by links, agents and faults. The engine 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from math import ceil, inf
+from math import ceil, inf, isfinite
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -409,5 +409,6 @@ def evaluation_done(figures: RoundFigures) -> events.EvaluationDone:
         dual_drift=sig(found.dual_drift),
         agent_test_error=[sig(x) for x in found.agent_test_error.tolist()] if figures.last else None,
         agent_train_loss=[sig(x) for x in found.agent_train_loss.tolist()] if figures.last else None,
+        measures={name: sig(x) if isfinite(x) else None for name, x in found.measures.items()} or None,
         at_end=figures.at_end,
     )

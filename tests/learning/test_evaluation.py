@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simnet.learning.dataset import Dataset
 from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.learning.objective import LOGISTIC, LocalObjective
+from simnet.learning.task_parts import classifier
 
 
 def labels(rng: np.random.Generator, rows: int) -> np.ndarray:
@@ -37,7 +38,7 @@ def test_every_measure_agrees_with_a_plain_loop(seed: int, agents: int, features
     apart = math.sqrt(sum(float((theta - mean) @ (theta - mean)) for theta in thetas) / agents)
     drift = math.sqrt(sum(float(sum(duals[:, k])) ** 2 for k in range(features)))
 
-    found = Evaluator(parts, test_X, test_y).evaluate(thetas, duals)
+    found = Evaluator(parts, Dataset("test", test_X, test_y), classifier("logistic")).evaluate(thetas, duals)
     assert found.agent_train_loss == pytest.approx(losses, rel=1e-12)
     assert found.agent_test_error == pytest.approx(errors, abs=1e-12)
     assert found.train_loss == pytest.approx(sum(losses) / agents, rel=1e-12)
@@ -49,41 +50,7 @@ def test_every_measure_agrees_with_a_plain_loop(seed: int, agents: int, features
 
 def evaluator(test_X, test_y: np.ndarray, agents: int = 1) -> Evaluator:
     part = LocalObjective(np.eye(2), np.ones(2), LOGISTIC, 0.1)
-    return Evaluator([part] * agents, test_X, test_y)
-
-
-def test_a_model_that_says_nothing_is_wrong_half_the_time_whatever_the_classes():
-    mostly_negative = np.array([-1.0, -1.0, -1.0, 1.0])
-    assert evaluator(np.ones((4, 2)), mostly_negative).test_errors(np.zeros((1, 2))) == [0.5]
-
-
-def test_a_tie_counts_half_an_error_beside_right_and_wrong_answers():
-    test_X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
-    errors = evaluator(test_X, np.array([1.0, 1.0, 1.0, 1.0])).test_errors(np.array([[1.0, 0.0]]))
-    assert errors == [(0 + 0 + 0.5 + 1) / 4]
-
-
-def test_a_model_that_is_not_a_number_is_always_wrong():
-    errors = evaluator(np.ones((4, 2)), np.array([1.0, -1.0, 1.0, -1.0])).test_errors(np.full((1, 2), np.nan))
-    assert errors == [1.0]
-
-
-def test_more_models_than_fit_at_once_are_scored_one_by_one_the_same():
-    rng = np.random.default_rng(1)
-    test_X, test_y = rng.standard_normal((9000, 2)), labels(rng, 9000)
-    thetas = rng.standard_normal((1000, 2))
-    errors = evaluator(test_X, test_y).test_errors(thetas)
-    for k in (0, 443, 444, 445, 999):
-        assert errors[k] == pytest.approx(np.mean(test_y * (test_X @ thetas[k]) < 0), abs=1e-12)
-
-
-def test_a_sparse_test_set_gives_the_same_errors_as_its_dense_twin():
-    rng = np.random.default_rng(2)
-    test_X = rng.standard_normal((2000, 40)) * (rng.random((2000, 40)) < 0.1)
-    test_y, thetas = labels(rng, 2000), rng.standard_normal((3, 40))
-    expected = [np.mean(test_y * (test_X @ theta) < 0) + np.mean(test_X @ theta == 0) / 2 for theta in thetas]
-    for X in (test_X, sp.csr_array(test_X)):
-        assert Evaluator([], X, test_y).test_errors(thetas) == pytest.approx(expected, abs=1e-12)
+    return Evaluator([part] * agents, Dataset("test", test_X, test_y), classifier("logistic"))
 
 
 def test_agreement_has_no_distance_and_balanced_duals_have_no_drift():
@@ -104,18 +71,20 @@ def test_a_model_that_stayed_is_not_measured_again_and_one_that_moved_is():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(60, 4)), np.sign(rng.normal(size=60))
     parts = [LocalObjective(X[:30], y[:30], LOGISTIC, 0.1), LocalObjective(X[30:], y[30:], LOGISTIC, 0.1)]
-    evaluator = Evaluator(parts, X, y)
+    test, task = Dataset("test", X, y), classifier("logistic")
+    evaluator = Evaluator(parts, test, task)
     thetas = rng.normal(size=(2, 4))
     for step in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0), (1.0, 1.0)):
         thetas = thetas + np.array(step)[:, None]
-        found, fresh = evaluator.evaluate(thetas), Evaluator(parts, X, y).evaluate(thetas)
+        found, fresh = evaluator.evaluate(thetas), Evaluator(parts, test, task).evaluate(thetas)
         assert np.array_equal(found.agent_train_loss, fresh.agent_train_loss)
         assert np.array_equal(found.agent_test_error, fresh.agent_test_error)
 
 
 def scoreboard(agents: int, rounds: int = 3) -> Scoreboard:
     part = LocalObjective(np.eye(2), np.ones(2), LOGISTIC, 0.0)
-    return Scoreboard(Evaluator([part] * agents, np.eye(2), np.ones(2)), agents, 2, rounds)
+    test = Dataset("test", np.eye(2), np.ones(2))
+    return Scoreboard(Evaluator([part] * agents, test, classifier("logistic")), agents, np.zeros(2), rounds)
 
 
 def test_a_round_is_evaluated_when_its_last_agent_has_finished_it_and_no_earlier():

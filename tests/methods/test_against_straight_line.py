@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from simnet import Scenario, run
-from simnet.build import calibrate, deal_data, draw_graph
-from simnet.methods.method import AgentSize
+from simnet.build import agent_size, calibrate, deal_data, draw_graph
 from simnet.record.events import ReleaseMade
 from simnet.record.lines import unpack
 from simnet.streams import Streams
@@ -48,7 +47,7 @@ class Setting:
         learning = deal_data(chosen, AGENTS)
         self.parts = [(np.asarray(part.X), part.y) for part in learning.parts]
         self.neighbours = [sorted(graph[agent]) for agent in range(AGENTS)]
-        sizes = [AgentSize(rows, len(self.neighbours[agent])) for agent, rows in enumerate(learning.rows)]
+        sizes = [agent_size(chosen, part, len(self.neighbours[agent])) for agent, part in enumerate(learning.parts)]
         found = calibrate(chosen, sizes)
         self.regulariser, self.plans = found.regulariser, found.plans
         self.b1, self.b2 = np.zeros((2, ROUNDS, AGENTS, 8))

@@ -109,7 +109,7 @@ def test_the_sharper_bound_buys_less_noise_for_the_same_epsilon(name):
             "privacy": {"epsilon": 2.0},
         }
     )
-    sizes = [AgentSize(1000, 3)]
+    sizes = [AgentSize(1000, 3, gradient_bound=1.0, smoothness=0.25)]
     wide, narrow = (
         calibrate(scenario.with_(**{"privacy.bound": bound}), sizes).plans[0] for bound in ("moments", "transport")
     )

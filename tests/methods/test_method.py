@@ -14,6 +14,7 @@ from pydantic import Field
 import simnet
 from simnet.learning.dataset import Dataset
 from simnet.learning.objective import LOGISTIC
+from simnet.learning.task_parts import classifier
 from simnet.methods import METHODS
 from simnet.methods.method import AgentSize, Method, Surroundings
 from simnet.methods.peer import Known, Peer, Proposal, alone
@@ -69,7 +70,7 @@ def test_a_method_of_forty_lines_needs_nothing_but_fields_a_plan_and_a_peer():
     calibration = method.calibrate(privacy, sizes, 5)
     assert calibration.limit == 2.0
     assert account(calibration.plans[0].charges, privacy.delta).proven_epsilon == pytest.approx(2.0, abs=1e-4)
-    objectives = [method.training_objective(part, calibration.regulariser, privacy)] * 2
+    objectives = [method.training_objective(classifier("logistic"), part, calibration.regulariser, privacy)] * 2
     peers = method.peers(calibration, objectives, sizes, 5, Streams(1))
     sent = [alone(peer.propose(1)).release for peer in peers]
     for me, peer in enumerate(peers):
@@ -78,7 +79,7 @@ def test_a_method_of_forty_lines_needs_nothing_but_fields_a_plan_and_a_peer():
     assert not np.array_equal(sent[0], sent[1])
     assert np.array_equal(peers[0].dual, np.zeros(3))
     assert peers[0].noise_of(2, sent[0][0], ()) is None
-    assert method.problem_facts(sizes, 0.0) == {"loss": "logistic"}
+    assert method.problem_facts(sizes, 0.0) == {}
     assert method.promise(account((), 1e-4), "proven", owner=0, reports_heard=True).epsilon == 0.0
 
 

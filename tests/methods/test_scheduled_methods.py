@@ -276,4 +276,4 @@ def test_equal_schedules_are_calibrated_once_and_charges_add_up_to_the_plan():
 @pytest.mark.parametrize("name", ["dvp", "m-admm"])
 def test_an_agent_without_neighbours_has_no_penalty_to_put_noise_into(name):
     with pytest.raises(BudgetError, match="without neighbours"):
-        METHODS[name](name=name).calibrate(Privacy(), [AgentSize(100, 0)], 3)
+        METHODS[name](name=name).calibrate(Privacy(), [AgentSize(100, 0, gradient_bound=1.0, smoothness=0.25)], 3)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from simnet.errors import ScenarioError
+from simnet.learning.neural import NeuralTask
 from simnet.scenario import Scenario
 from simnet.scenario.overrides import parse_override
 from tests.scenario.broken import Broken, broken_scenarios, least, reachable
@@ -46,4 +47,6 @@ def test_there_are_hundreds_of_different_mistakes() -> None:
 
 def test_without_the_mistake_each_of_these_files_loads() -> None:
     for reach in reachable():
+        if reach.table is NeuralTask:
+            continue  # every method of the table solves something, and a network has nothing to solve
         Scenario.of(reach.wrap(least(reach.table)))

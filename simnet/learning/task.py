@@ -1,0 +1,187 @@
+"""[task]: what is learned. A task turns rows into an agent's objective, and models into errors on the test set.
+
+A task says what it *has*, a method what it *needs* (`Method.needs`); a scenario is refused if the two do not meet:
+
+- `gradient`: a gradient for each row. Every task has it.
+- `convex`, `smooth`: its loss is convex in θ; the curvature of its loss is bounded.
+- `solve`: both, so that a local problem can be solved to a certified gradient.
+- `margins`: a convex loss of the margin y θ·x with the constants L and c1: what objective perturbation is proven for.
+- `unbiased`: its loss of randomised labels has an unbiased form that is convex.
+
+Rows have norm at most 1 (`simnet.learning.dataset`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Final, final
+
+import numpy as np
+from pydantic import model_validator
+
+from simnet.errors import TaskError
+from simnet.learning.dataset import LABELS_ARE, Dataset, LabelKind
+from simnet.learning.loss_check import check_grid, guarded
+from simnet.learning.objective import LOSSES, LocalObjective, Loss
+from simnet.learning.row_objective import Objective
+from simnet.parts.part import Part
+from simnet.vectors import Vector
+
+NEEDED: Final = {
+    "gradient": "a gradient for each row",
+    "convex": "a convex loss",
+    "smooth": "a loss of bounded curvature",
+    "solve": "a convex loss of bounded curvature, for its local problems to be solved",
+    "margins": "a convex loss of the margin, which the proof of its ε is about",
+    "unbiased": "a loss that is convex when it is made unbiased for randomised labels",
+}
+"""What a task can have, in words."""
+_CHUNK = 2**18  # scores held at a time: 2 MB, and they stay in the cache
+
+Models = Vector
+"""One vector per agent and row."""
+
+
+class Task(Part):
+    """Something to learn: an objective for each agent's rows, and what counts as an error."""
+
+    has: ClassVar[frozenset[str]] = frozenset({"gradient"})
+    """What it can do for a method, of the words of `NEEDED`."""
+    labels: ClassVar[LabelKind] = "sign"
+    """What it learns to tell."""
+    error: ClassVar[str] = "share of errors"
+    """What `errors` are; less is better."""
+
+    @model_validator(mode="after")
+    def _says_what_it_is(self) -> Task:
+        for name in ("objective", "errors"):
+            if getattr(type(self), name) is getattr(Task, name):
+                raise ValueError(f"{type(self).__name__} has no method `{name}`")
+        if self.labels not in LABELS_ARE:
+            raise ValueError(f"{type(self).__name__}.labels: {self.labels} is none of {', '.join(LABELS_ARE)}")
+        if unknown := sorted(set(self.has) - NEEDED.keys()):
+            raise ValueError(f"{type(self).__name__}.has: {unknown[0]} is none of {', '.join(NEEDED)}")
+        if "margins" in self.has and not isinstance(self, MarginTask):
+            raise ValueError(f"{type(self).__name__}.has: only a MarginTask has `margins`, because it is checked")
+        return self
+
+    @property
+    def gradient_bound(self) -> float | None:
+        """A bound on the norm of one row's gradient, whatever the model is; None if there is none: methods clip then.
+
+        Rows are shortened to a bound that simnet has no proof of.
+        """
+        return None
+
+    @property
+    def smoothness(self) -> float | None:
+        """A bound on the curvature of one row's loss; None if there is none."""
+        return None
+
+    def length(self, features: int, classes: int) -> int:
+        """The length of a model of rows with so many features; there are 2 classes of signs, and 1 of numbers."""
+        return features
+
+    def objective(self, rows: Dataset, regulariser: float, weight: float) -> Objective:
+        """An agent's f on its rows, whose labels are of the task's kind."""
+        raise NotImplementedError
+
+    def errors(self, models: Models, test: Dataset) -> Vector:
+        """How wrong each model is on the test set; its mean over agents is `test_error`."""
+        raise NotImplementedError
+
+    def measures(self, models: Models, test: Dataset) -> Mapping[str, float]:
+        """What else tells how good the models are, by name."""
+        return {}
+
+    def made(self, rows: Dataset, regulariser: float, weight: float) -> Objective:
+        """The objective, which keeps the bound that the task declares."""
+        found = self.objective(rows, regulariser, weight)
+        if self.gradient_bound is not None and not vars(type(found)).get("certain", False):
+            if type(found).loss_gradient is not Objective.loss_gradient:
+                raise TaskError(
+                    f"task {self.word}: {type(found).__name__} has a `loss_gradient` of its own, so nothing keeps its "
+                    f"rows to the declared gradient_bound of {self.gradient_bound:g}; write `row_gradients` instead"
+                )
+            found.bound = self.gradient_bound
+        return found
+
+
+class MarginTask(Task):
+    """A linear classifier with a convex loss l of the margin z = y θ·x.
+
+    A loss of one's own writes `value`, `slope` and `bend` (l, l' and l'', each of an array of margins) and states two
+    constants: |l'| <= `lipschitz` and l'' <= `smoothness`. ε rests on them. They are tried on a grid of margins when a
+    scenario is read, and at every margin that occurs while it runs.
+    """
+
+    has: ClassVar[frozenset[str]] = frozenset({"gradient", "convex", "smooth", "solve", "margins"})
+    labels: ClassVar[LabelKind] = "sign"
+
+    @model_validator(mode="after")
+    def _constants_are_true(self) -> MarginTask:
+        for name in ("lipschitz", "smoothness"):
+            if not isinstance(getattr(self, name, None), int | float):
+                raise ValueError(f"{type(self).__name__} has no number `{name}`, on which ε rests")
+        loss = loss_of(self)
+        if loss not in LOSSES.values():
+            check_grid(loss)
+        if (self.gradient_bound, self.smoothness) != (loss.lipschitz, loss.smoothness):
+            raise ValueError("gradient_bound: that of a MarginTask is its lipschitz constant")
+        return self
+
+    if TYPE_CHECKING:
+
+        @property
+        def lipschitz(self) -> float:
+            """L, a bound on |l'|."""
+
+    def value(self, z: Vector) -> Vector:
+        """l of each margin."""
+        raise NotImplementedError
+
+    def slope(self, z: Vector) -> Vector:
+        """l' of each margin."""
+        raise NotImplementedError
+
+    def bend(self, z: Vector) -> Vector:
+        """l'' of each margin; at a kink of l', either one-sided value."""
+        raise NotImplementedError
+
+    @property
+    def loss(self) -> Loss:
+        """The loss as objectives use it."""
+        assert self.smoothness is not None, "it was validated"
+        constants = {"lipschitz": float(self.lipschitz), "smoothness": float(self.smoothness)}
+        return Loss(self.word, self.value, lambda z, out=None: self.slope(z), self.bend, **constants)
+
+    @property
+    def gradient_bound(self) -> float | None:
+        return self.lipschitz
+
+    def objective(self, rows: Dataset, regulariser: float, weight: float) -> Objective:
+        return LocalObjective(rows.X, rows.y, loss_of(self), regulariser, weight)
+
+    @final
+    def made(self, rows: Dataset, regulariser: float, weight: float) -> Objective:
+        return MarginTask.objective(self, rows, regulariser, weight)
+
+    def errors(self, models: Models, test: Dataset) -> Vector:
+        """Each model's share of errors; a score of exactly 0 is half an error."""
+        width = max(1, _CHUNK // test.rows)
+        errors = np.empty(len(models))
+        for first in range(0, len(models), width):
+            chunk = slice(first, first + width)
+            margins = test.folded @ np.ascontiguousarray(models[chunk].T)
+            # What is neither right nor a tie is wrong: a model that is not a number has no merit.
+            right = np.count_nonzero(margins > 0.0, axis=0) + 0.5 * np.count_nonzero(margins == 0.0, axis=0)
+            errors[chunk] = 1.0 - right / test.rows
+        return errors
+
+
+@lru_cache(maxsize=64)
+def loss_of(task: MarginTask) -> Loss:
+    """A task's loss, the same object whenever it is asked for; a foreign one looks after its constants as it runs."""
+    loss = task.loss
+    return loss if loss in LOSSES.values() else guarded(loss)
