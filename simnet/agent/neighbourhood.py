@@ -39,6 +39,8 @@ class Neighbourhood:
         self._rounds: dict[int, set[int]] = {peer: set() for peer in peers} if aligned else {}
         self._written_off = dict.fromkeys(peers, 0)
         self._round = 0
+        self.used = False
+        """Whether a value that a neighbour released was ever read for use."""
         self._unread: set[int] = set()
         self._news: list[tuple[int, int, Parts | None]] = []
         self.retell: Callable[[Known], Parts] = lambda last: last.parts
@@ -117,6 +119,7 @@ class Neighbourhood:
         """What is known now, for use: from here on it is old news."""
         known = self.known
         self._unread.clear()
+        self.used = self.used or any(value.round for value in known)
         return known
 
     def _take(self, peer: int, round: int, parts: Parts) -> None:

@@ -20,7 +20,7 @@ from simnet.agent.pacing import Pacing
 from simnet.agent.port import Port
 from simnet.errors import ScenarioError
 from simnet.methods.peer import Hub, Peer, Proposal, mortal
-from simnet.privacy.ledger import Charge, Ledger
+from simnet.privacy.ledger import BARE, RECYCLED, Charge, Ledger, pays_for_release
 from simnet.record import events
 from simnet.record.lines import pack, sig
 from simnet.vectors import Parts
@@ -104,17 +104,30 @@ def record_charges(t: int, charges: Sequence[Charge], port: Port) -> None:
         port.emit(events.PrivacySpent(port.agent, t, charge.kind, charge.mechanism, parameters, charge.times))
 
 
+def due(proposal: Proposal, ledger: Ledger, *, heard: bool) -> tuple[Charge, ...]:
+    """What a proposal costs, whatever it says: a release that nothing pays for is a bare one.
+
+    Nor does it help to call it recycled before the agent has paid for anything, or has `heard` what a neighbour
+    released: there is nothing yet that it could be made of.
+    """
+    if proposal.release is None:
+        return proposal.charges
+    found = proposal.charges if heard or ledger.paid else tuple(c for c in proposal.charges if c.use != RECYCLED.use)
+    return found if any(pays_for_release(charge) for charge in found) else (*found, BARE)
+
+
 def release(
     t: int, proposal: Proposal, peer: Peer, port: Port, neighbourhood: Neighbourhood, ledger: Ledger, *, private: bool
 ) -> Parts | None:
     """Charge the ledger, then let the proposal out if it is worth it and paid for; what the neighbours will decode."""
     me = port.agent
-    paid = ledger.afford(*proposal.charges)
+    charges = due(proposal, ledger, heard=neighbourhood.used)
+    paid = ledger.afford(*charges)
     peer.settled(accepted=paid)
     if not paid:
         port.emit(events.BroadcastSkipped(me, t, "budget"))
         return None
-    record_charges(t, proposal.charges, port)
+    record_charges(t, charges, port)
     if proposal.test is not None:
         query = sig(proposal.test.query) if private else None
         port.emit(events.SvtTested(me, t, proposal.test.passed, query))

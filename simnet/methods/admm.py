@@ -120,7 +120,16 @@ class Decentralised(Method):
         goals = [degree * place for place in places]
         place = AgentPlace(0, AgentSize(honest.objective.rows, honest.degree), 0, 0)
         duals = self.keep_duals(honest.objective.features, place)
-        return Driver(honest.objective, degree=honest.degree, eta=self.eta, duals=duals, victim=victim, goals=goals)
+        first = honest.price(1) or (BARE,)
+        return Driver(
+            honest.objective,
+            degree=honest.degree,
+            eta=self.eta,
+            duals=duals,
+            victim=victim,
+            goals=goals,
+            first=first,
+        )
 
 
 class Admm(Decentralised):
@@ -253,15 +262,19 @@ class Driver(AdmmPeer):
         duals: Duals,
         victim: int,
         goals: Sequence[Vector],
+        first: tuple[Charge, ...],
     ) -> None:
         super().__init__(objective, degree=degree, eta=eta, tolerance=1.0, duals=duals)
         self._victim = victim
         self._goals = goals
+        self._first = first
         self._share: Vector = np.zeros(objective.features)
 
     def propose(self, t: int) -> Proposal:
-        # It owns no rows that matter, and what it sends is a function of what was released.
-        return Proposal((self._share / self.eta + self._goals[t % len(self._goals)],), 0, 0.0, (RECYCLED,))
+        # It owns no rows that matter. It pays for its first message as an honest agent would; what it sends later is a
+        # function of what was released.
+        charges = self._first if t == 1 else (RECYCLED,)
+        return Proposal((self._share / self.eta + self._goals[t % len(self._goals)],), 0, 0.0, charges)
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
         super().absorb(t, sent, known)

@@ -448,7 +448,8 @@ class HubDriver(HubPeer):
         self._goals = goals
 
     def propose(self, t: int) -> Proposal:
-        return Proposal((self._goals[t % len(self._goals)],), 0, 0.0, (RECYCLED,))
+        charges = self.price(1) if t == 1 else None
+        return Proposal((self._goals[t % len(self._goals)],), 0, 0.0, charges or (RECYCLED,))
 
     def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
         return ()

@@ -91,6 +91,11 @@ RECYCLED = Charge.of("recycled", {})
 """A release that is a function of what was released before: it costs nothing."""
 
 
+def pays_for_release(charge: Charge) -> bool:
+    """Whether a release may leave on this charge; others are for tests, and for rows that travel."""
+    return charge.kind == "release" and not MECHANISMS[charge.mechanism].of_rows
+
+
 @dataclass(frozen=True)
 class Account:
     """What charges amount to at δ: ε by the papers, ε by proof (None: no finite one), and the theorems used.
@@ -156,6 +161,11 @@ class Ledger:
     def account(self) -> Account:
         """What has been spent so far."""
         return self.state.account(self.delta)
+
+    @property
+    def paid(self) -> bool:
+        """Whether anything was charged that later releases can be computed from."""
+        return any(use != RECYCLED.use for use, _ in self.state.uses)
 
     def spend(self, *charges: Charge) -> None:
         """Make these charges, all or none; a ledger never goes over its budget."""

@@ -39,6 +39,8 @@ class Mechanism:
     optional: frozenset[str] = _LEAST
     declared: bool = False
     """Whether `steps` are what the author of a method says, with a proof that is not here: they give no proven ε."""
+    of_rows: bool = False
+    """Whether it pays for rows that travel before the first round, and for no release."""
     probabilities: frozenset[str] = frozenset()
     """Parameters that are at most 1."""
     series: str = ""
@@ -247,7 +249,11 @@ MECHANISMS: dict[str, Mechanism] = {
     ),
     # PDML: the report of phase 1, and each model of phase 2.
     "reported-label": Mechanism(
-        "randomised response, for labels against everybody", frozenset({"label_epsilon"}), _free, claims.reported_label
+        "randomised response, for labels against everybody",
+        frozenset({"label_epsilon"}),
+        _free,
+        claims.reported_label,
+        of_rows=True,
     ),
     "reported-primal": Mechanism(
         "Gaussian noise on the minimiser, for rows against all who do not see the reports",
@@ -266,7 +272,7 @@ MECHANISMS: dict[str, Mechanism] = {
     "recycled": Mechanism("post-processing of what was released", frozenset(), _free, claims.nothing),
     # The leaves of a trusted hub (DP-ADMM).
     "trusted-upload": Mechanism(
-        "trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing
+        "trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing, of_rows=True
     ),
     # For anybody's method. No paper prices them: a claim belongs to the method that makes it.
     "gaussian": Mechanism("Gaussian noise", frozenset({"sensitivity", "sigma"}), generic.gaussian, claims.unpriced),

@@ -6,6 +6,7 @@
 - A reliable transport hands messages over in the order in which they were sent.
 - A finished round ends in a broadcast or a skip: broadcasts + skips = rounds run.
 - A release is paid before it is made and made before it is sent: releases = broadcasts = ledger entries for a release.
+- What is recycled has a source: something that the agent has paid for, or that a neighbour released and the agent used.
 - A test is paid before its first answer; what passes is released, nothing else, and not more often than was paid for.
 - A value used is the newest that has arrived: its staleness is what the deliveries say it is.
 - Nothing is delivered to an agent that is down, nor over a link that is.
@@ -35,6 +36,8 @@ _NANOSECONDS = 5e-9
 """By which rounded times may disagree."""
 _OPTIONAL = {"air": "network.channel.", "underlay": "network.underlay."}
 """Groups of laws that need a section of the scenario."""
+_RECYCLED = "recycled"
+"""The charge for what is a function of earlier releases."""
 _PACED = ("value", "notice")
 """What a message of a round carries; acknowledgements, questions and answers come when they are called for."""
 
@@ -50,6 +53,9 @@ class _Agent:
     """answers that its sparse vector test has given"""
     advance: dict[str, int] = field(default_factory=dict)
     """releases that it has paid for in advance, by mechanism"""
+
+    source: bool = False
+    """whether it has paid for something, or used what a neighbour released: what a release can be recycled from"""
 
     aired: float = 0.0
     """the end of its last transmission on a shared channel"""
@@ -151,6 +157,10 @@ def _started(run: _Run, event: events.RoundStarted) -> None:
 
 def _spent(run: _Run, event: events.PrivacySpent) -> None:
     agent = run.agents[event.agent]
+    if event.mechanism != _RECYCLED:
+        agent.source = True
+    elif not agent.source:
+        run.complain(f"{_who(event)} recycles before it has paid for anything or used what a neighbour released")
     if event.spent_on == "release":
         agent.paid += 1
         if agent.released:
@@ -213,7 +223,10 @@ def _sent_in_round(run: _Run, event: events.MessageSent) -> None:
 
 
 def _used_in_round(run: _Run, event: events.ValueUsed) -> None:
-    run.agents[event.agent].used += 1
+    agent = run.agents[event.agent]
+    agent.used += 1
+    if event.staleness < event.round:  # a value of round 0 is the common start
+        agent.source = True
 
 
 def _ended(run: _Run, event: events.DualUpdated) -> None:
