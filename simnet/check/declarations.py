@@ -29,8 +29,8 @@ def _inherited(part: type[object]) -> str | None:
 
 
 def defaults(subject: Subject) -> str:
-    """A scenario that sets nothing is valid: every field has a default, and it is a valid one."""
-    _ = subject.scenario
+    """A scenario that sets nothing is valid: every field has a default, it is a valid one, and noise can be planned."""
+    _ = subject.world
     return "the small world takes it with its defaults"
 
 

@@ -47,6 +47,9 @@ def runs(subject: Subject) -> str:
     _refuse_oddities(result)
     if broken := _unlawful(result):
         raise Failing(f"a law of the log is broken: {broken[0]}")
+    if not result.summary["communication"]["broadcasts"]:
+        reasons = ", ".join(reason for reason, count in result.summary["skips_by_reason"].items() if count)
+        raise Failing(f"no agent ever releases anything ({reasons})")
     error = result.summary["accuracy"]["test_error"]
     return f"{subject.scenario.rounds} rounds of {subject.world.agents} agents, test error {error:.3f}"
 

@@ -11,6 +11,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -63,7 +64,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check("lost state", "a crash may take the state", hardships.lost_state, ("crash",), of_methods=True),
     Check("proposes", "the ledger may refuse a proposal", onlookers.proposes_only, ("runs",), of_methods=True),
-    Check("followed", "an auditor retraces runs by absorbing", onlookers.followed, ("runs", "proposes"), of_methods=True),
+    Check("followed", "an auditor retraces runs by absorbing", onlookers.followed, ("runs",), of_methods=True),
     Check("hostile", "neighbours may send anything", siege.hostile, ("runs",), of_methods=True),
     Check("noise", "noise that is not secret protects nothing", repetition.own_noise, ("same seed",), of_methods=True),
     Check("charges", "a release that nobody pays for is bare", spending.charged, ("runs",), of_methods=True),
@@ -124,13 +125,14 @@ def _looked(subject: Subject, check: Check) -> tuple[Status, str]:
 
 def _told(error: Exception, subject: Subject) -> str:
     """An exception in one sentence, with the last line of the author's that led to it."""
+    while isinstance(error.__cause__, Exception):  # SimPy raises a copy
+        error = error.__cause__
     theirs = [
-        frame
-        for frame, _ in traceback.walk_tb(error.__traceback__)
+        f" ({Path(frame.f_code.co_filename).name}, line {number})"
+        for frame, number in traceback.walk_tb(error.__traceback__)
         if str(frame.f_globals.get("__name__", "")).startswith(subject.own_package)
     ]
-    lines = {id(frame): number for frame, number in traceback.walk_tb(error.__traceback__)}
-    where = f" ({theirs[-1].f_code.co_filename}, line {lines[id(theirs[-1])]})" if theirs else ""
+    where = theirs[-1] if theirs else ""
     return " ".join(f"{type(error).__name__}: {error}{where}".split())
 
 

@@ -142,6 +142,8 @@ def followed(subject: Subject) -> str:
 
 def proposes_only(subject: Subject) -> str:
     """A proposal changes nothing but the noise's generator."""
+    if subject.scenario.algorithm.linear_gaussian:
+        raise Inapplicable("its model is drawn once, in the first proposal (`linear_gaussian`)")
     played(subject.world, cast(Any, [Proposer(peer) for peer in peers_of(subject.world)]))
     return "propose leaves model and dual alone"
 

@@ -6,6 +6,7 @@ beside a neighbour's 1e150 a noise of 0.1 is lost to rounding, and what is relea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -24,6 +25,8 @@ from simnet.vectors import Parts
 ENEMY = 1
 """The agent whose messages are replaced."""
 HUGE = 1e200
+LONG = 1e6
+"""How long a value is that a peer without noise is handed: it has nothing to protect, and its solver has limits."""
 RESOLUTION = 2.0**10
 """How many different values the noise on an entry must be able to take, at least."""
 WEAPONS = ("not a number", "infinite", "huge", "as long as it lets in")
@@ -32,8 +35,9 @@ WEAPONS = ("not a number", "infinite", "huge", "as long as it lets in")
 class Besieged(Onlooker):
     """Is handed hostile values in place of those of one neighbour, as far as the peer accepts them."""
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: Peer, longest: float) -> None:
         super().__init__(peer)
+        self._longest = longest
         self.let_in: list[str] = []
 
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
@@ -57,7 +61,7 @@ class Besieged(Onlooker):
 
     def _vector(self, weapon: str, place: int, part: Any) -> Any:
         limit = self.peer.limits[place] if place < len(self.peer.limits) else 0.0
-        longest = 0.99 * limit / np.sqrt(max(1, len(part)))
+        longest = 0.99 * min(limit, self._longest) / math.sqrt(max(1, len(part)))
         amounts = dict(zip(WEAPONS, (np.nan, np.inf, HUGE, longest), strict=True))
         return np.full(len(part), amounts[weapon])
 
@@ -91,6 +95,7 @@ def hostile(subject: Subject) -> str:
 
 def _besieged(world: World) -> tuple[Result, set[str]]:
     """A run under siege, and the weapons that were let in."""
-    peers = [Besieged(peer) for peer in peers_of(world)]
+    longest = math.inf if world.calibration.noisy else LONG
+    peers = [Besieged(peer, longest) for peer in peers_of(world)]
     result = played(world, cast(Any, peers))
     return result, {weapon for peer in peers for weapon in peer.let_in}

@@ -45,6 +45,6 @@ def _audit(subject: Subject, lie: Literal["half-noise"] | None) -> AuditResult:
         raise Inapplicable("its peers have no `noise_of`, so nobody can look for their noise")
     changes = subject.three_agents | {"network.pacing": "ideal", "rounds": ROUNDS}
     try:
-        return audit(subject.scenario.with_(**changes), Audit(runs=RUNS, lie=lie))
+        return audit(subject.scenario.with_(**changes), Audit(runs=RUNS, lie=lie, evidence="rounds"))
     except ScenarioError as error:
         raise Inapplicable(f"refused: {error}") from None

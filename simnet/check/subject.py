@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {
     "name": "check",
     "seed": 1,
     "rounds": 8,
-    "data": {"source": "synthetic", "rows": 320, "train": 300, "features": 3},
+    "data": {"source": "synthetic", "rows": 660, "train": 640, "features": 3},
     "topology": {"kind": "ring", "agents": 4},
     "algorithm": {"name": "admm"},
     "network": {"link": {"latency": "5 ms"}},
@@ -48,7 +48,7 @@ class PartPlace:
         return f"{self.path}.{self.one_of.tag}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
     """A part, and the content of a scenario that names it."""
 

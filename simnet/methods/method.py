@@ -219,7 +219,9 @@ class Method(Part):
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
         """The noise of all agents."""
         found = {size: self.plan(privacy, size, rounds) for size in dict.fromkeys(sizes)}
-        return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), self.limit(privacy))
+        # Where nothing is planned nothing is promised, and there is no budget to keep.
+        limit = math.inf if all(plan is None for plan in found.values()) else self.limit(privacy)
+        return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), limit)
 
     def limit(self, privacy: Privacy) -> float:
         """The ε beyond which ledgers refuse."""
