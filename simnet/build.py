@@ -119,10 +119,10 @@ def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, st
     from simnet.privacy.secret_noise import SecretStreams  # here: few runs need a cipher
 
     key = fresh_key() if privacy.noise_key is None else read_key(scenario.find(privacy.noise_key))
-    return SecretStreams(scenario.seed, secret=noise_root(key, _identity(scenario, parts))), fingerprint(key)
+    return SecretStreams(scenario.seed, secret=noise_root(key, identity(scenario, parts))), fingerprint(key)
 
 
-def _identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
+def identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
     """What distinguishes a run from all others: the code, every setting, every file that it names, and every row."""
     yield VERSION.encode()
     yield json.dumps(scenario.resolved(), sort_keys=True).encode()
@@ -171,16 +171,23 @@ def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:
 
 def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     """Every agent's noise."""
-    method = scenario.algorithm
+    privacy, method = scenario.privacy, scenario.algorithm
     try:
-        found = method.calibrate(scenario.privacy, sizes, scenario.rounds)
+        found = method.calibrate(privacy, sizes, scenario.rounds)
     except BudgetError as error:
-        raise ScenarioError(f"privacy.epsilon = {scenario.privacy.epsilon:g}: {error}") from None
+        raise ScenarioError(f"privacy.epsilon = {privacy.epsilon:g}: {error}") from None
     telling = method.private_silences
     if telling and found.noisy:
         raise ScenarioError(
             f"algorithm.name = {method.name!r}: whether an agent is silent ({telling[0]}) depends on its data, and no "
             "charge pays for that, so its noise protects nothing"
+        )
+    plans = {id(plan): plan for plan in found.plans if plan is not None}
+    declared = sorted({c.mechanism for plan in plans.values() for c in plan.charges if c.declared})
+    if declared and privacy.calibration == "proven":
+        raise ScenarioError(
+            f"privacy.calibration = 'proven': {declared[0]} is what {method.name} declares, and nothing proves it; "
+            "'paper' goes by what the author of a method says"
         )
     return found
 

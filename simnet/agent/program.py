@@ -110,10 +110,11 @@ def due(proposal: Proposal, ledger: Ledger, *, heard: bool) -> tuple[Charge, ...
     Nor does it help to call it recycled before the agent has paid for anything, or has `heard` what a neighbour
     released: there is nothing yet that it could be made of.
     """
-    if proposal.release is None:
-        return proposal.charges
-    found = proposal.charges if heard or ledger.paid else tuple(c for c in proposal.charges if c.use != RECYCLED.use)
-    return found if any(pays_for_release(charge) for charge in found) else (*found, BARE)
+    charges, has_source = proposal.charges, heard or ledger.paid
+    paid = any(pays_for_release(charge) and (has_source or charge.use != RECYCLED.use) for charge in charges)
+    if proposal.release is None or paid:
+        return charges
+    return (*(charge for charge in charges if charge.kind == "test"), BARE)
 
 
 def release(

@@ -122,6 +122,9 @@ def agent(
         str, typer.Option(help="`own`: from a secret that the agent draws; `scenario`: from the seed, to reproduce.")
     ] = "own",
     linger: Annotated[float, typer.Option(help="Seconds to wait for the neighbours at the end, at most.")] = 60.0,
+    without: Annotated[
+        list[int] | None, typer.Option(help="A neighbour that is gone for good: do not wait for what it would tell.")
+    ] = None,
     sets: Set = None,
     seed: Seed = None,
     verbose: Verbose = False,
@@ -138,7 +141,10 @@ def agent(
     if id not in addresses:
         raise LiveError(f"--id {id}: the agents are 0 to {len(addresses) - 1}")
     here = ("127.0.0.1", addresses[id][1]) if listen is None else standalone.read_address(listen, "--listen")
-    placement = Placement(id, state, run, here, addresses, certificates, shim, noise == "own")
+    gone = frozenset(without or ())
+    if not gone <= set(addresses) - {id}:
+        raise LiveError(f"--without {min(gone - set(addresses) | gone & {id})}: should be one of the other agents")
+    placement = Placement(id, state, run, here, addresses, certificates, shim, noise == "own", gone)
     to_the_end = standalone.run(
         scenario, placement, linger=linger, say=lambda text: typer.echo(f"agent {id}: {text}", err=True)
     )

@@ -20,6 +20,8 @@ def verify(run: Run) -> None:
     report = check(run, ALIGNED)
     spent = report.privacy
     privacy = f", ε proven {number(spent.proven_epsilon)}, claimed {number(spent.claimed_epsilon)}" if spent else ""
+    if spent and spent.declared_epsilon is not None:
+        privacy += f", declared {number(spent.figures()['declared_epsilon'])}"
     what = f"{run}: {report.events} events, digest {report.digest[:12]}{privacy}"
     for note in report.notes:
         typer.echo(f"{run}: {note}")

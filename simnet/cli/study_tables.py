@@ -25,6 +25,7 @@ _HEADINGS = {
     "proven_epsilon": ("ε proven", 1.0),
     "airtime_sent": ("air s", 1.0),
     "joules": ("J", 1.0),
+    "declared_epsilon": ("ε declared", 1.0),
 }
 """What a headline figure is called in a table, and the factor to its unit there."""
 

@@ -101,6 +101,7 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("dual drift", number(accuracy["dual_drift"]), "0 on a perfect network"),
         ("ε claimed", number(privacy["claimed_epsilon"]), "what the paper's theorem says of this noise"),
         ("ε proven", number(privacy["proven_epsilon"]), f"at δ = {privacy['delta']:g}: {privacy['basis']}"),
+        *_declared(privacy),
         *(("", "", f"ε does not cover: {caveat}") for caveat in privacy.get("caveats", ())),
         ("broadcasts", number(traffic["broadcasts"]), _skipped(summary)),
         ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
@@ -120,6 +121,13 @@ def run_table(result: Result, *, live: bool = False) -> Table:
     for row in (*rows[:-3], *_air(summary), *rows[-3:]):
         table.add_row(*row)
     return table
+
+
+def _declared(privacy: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """What a method's author says of its noise, where that is not proven."""
+    if "declared_epsilon" not in privacy:
+        return []
+    return [("ε declared", number(privacy["declared_epsilon"]), "what the method's author says, without a proof here")]
 
 
 def _air(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -173,7 +181,9 @@ def compare_table(results: Sequence[Result]) -> Table:
     table.add_column("method", style="bold", no_wrap=True)
     headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, age s, missed, grads, time s"
     aired, powered = (any(name in result.summary for result in results) for name in ("airtime", "joules"))
-    for heading in (*headings.split(", "), *(["air s"] if aired else []), *(["J"] if powered else [])):
+    declared = any("declared_epsilon" in result.summary["privacy"] for result in results)
+    optional = {"air s": aired, "J": powered, "ε declared": declared}
+    for heading in (*headings.split(", "), *(name for name, there in optional.items() if there)):
         table.add_column(heading, justify="right")
     for result in results:
         summary = result.summary
@@ -195,6 +205,7 @@ def compare_table(results: Sequence[Result]) -> Table:
             f"{summary['time']['simulated']:.2f}",
             *([f"{summary.get('airtime', {}).get('sent', 0.0):.3g}"] if aired else []),
             *([f"{sum(summary.get('joules', {}).values()):.4g}"] if powered else []),
+            *([number(summary["privacy"].get("declared_epsilon"), 3)] if declared else []),
         )
     silent = [result.summary for result in results if result.summary["communication"]["skips"]]
     table.caption = "; ".join(f"{summary['algorithm']}: {_skipped(summary)}" for summary in silent) or None

@@ -12,6 +12,7 @@ server        the connections of those who dial this agent
 connection    one connection, and what it may cost
 sequencing    each frame once and in order
 envelope      what a frame travels in, and the reasons for which it is refused
+chain         what an agent has charged and let out as a chain of hashes, and what neighbours remember of it
 certificates  who is who; `authority` signs
 agent_folder  the files that an agent keeps
 journal       the file of all that an agent must not forget

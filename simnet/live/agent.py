@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,25 +14,30 @@ from msgspec.msgpack import encode
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.program import PROGRAMS
-from simnet.build import World, build_links, build_writer
+from simnet.build import World, build_links, build_writer, identity
 from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
 from simnet.live import agent_folder as folder
 from simnet.live import certificates, checkpoint, socket_bytes
+from simnet.live.chain import Chain
 from simnet.live.channel import Channel
+from simnet.live.envelope import Greeting
 from simnet.live.journal import Journal, RecordKind, Start, event_body, read
 from simnet.live.live_port import LivePort, RepeatedRound
 from simnet.live.recovery import JournalMemory, Past, recover
 from simnet.live.shim import Carrier, Clock, Numbering, Shim, round_of
 from simnet.network.link import Passage
 from simnet.privacy.ledger import Charge
-from simnet.privacy.secret_noise import secret_streams
+from simnet.privacy.secret_noise import Absorbed, secret_streams
 from simnet.record import events
 from simnet.simulate import peers_of
 from simnet.streams import Streams
 from simnet.version import VERSION
 
 Address = tuple[str, int]
+
+_UNEASY = 10.0
+"""Seconds after which an agent says for whom it waits."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class Placement:
     """whether messages and local work take the times, and meet the losses, that the scenario gives them"""
     own_noise: bool = False
     """whether noise comes from a secret of the agent's own, not from the scenario's seed, which everybody knows"""
+    without: frozenset[int] = frozenset()
+    """neighbours that are gone for good: an agent that is restarted does not wait to hear what they hold of it"""
 
 
 class Supervisor(Protocol):
@@ -61,6 +69,9 @@ class Supervisor(Protocol):
 
     def round_finished(self, round: int) -> None:
         """The agent has finished a round."""
+
+    def waits_for(self, peers: Sequence[int]) -> None:
+        """The agent lets nothing out before these neighbours have greeted it, and they have not for a while."""
 
     def refused(self, peer: int | None, reason: str) -> None:
         """Something that came over the wire was not let in."""
@@ -77,6 +88,7 @@ async def serve(
         folder.keep_scenario(placement.folder, world.scenario.to_toml(), list(world.scenario.foreign()))
         place = placement.folder / folder.JOURNAL
         past = recover(read(place)) if place.exists() else None
+        folder.refuse_to_forget(placement.folder, empty=past is None)
         if past is not None and (past.start.agent, past.start.run) != (placement.agent, placement.run):
             whose = f"agent {past.start.agent} of {past.start.run!r}"
             raise LiveError(f"{placement.folder} holds the state of {whose}: choose another folder")
@@ -106,7 +118,11 @@ class LiveAgent:
     ) -> None:
         scenario, me = world.scenario, placement.agent
         self._world, self._placement, self._supervisor, self._journal = world, placement, supervisor, journal
-        noise = secret_streams(folder.secret(placement.folder)) if placement.own_noise else None
+        self._absorbed = Absorbed()
+        noise = None
+        if placement.own_noise:
+            self._absorbed.add(identity(scenario, [world.learning.parts[me]]))
+            noise = secret_streams(folder.secret(placement.folder), self._absorbed)
         self._peer = peers_of(world, noise)[me]
         streams = Streams(scenario.seed)
         self._pacing = scenario.pacing.for_agent(streams, me)
@@ -119,9 +135,10 @@ class LiveAgent:
         compute, rows = scenario.compute.read(scenario.find), world.sizes[me].rows
         self._work = compute.for_agent(streams, me, rows) if placement.shim else None
         self._ledger = world.calibration.ledger(scenario.privacy.delta)
-        self._unreached = set(neighbours)
+        self._chain = Chain(me)
+        self._unreached = set(neighbours) - placement.without
         self._reached = asyncio.Event()
-        if not neighbours:
+        if not self._unreached:
             self._reached.set()
         self.channel = Channel(
             me,
@@ -134,14 +151,21 @@ class LiveAgent:
             supervisor.refused,
             self._on_state,
             self._overflowed,
+            greeting=self._chain.greeting,
+            on_greeting=self._greeted,
         )
         self.memory = JournalMemory(
-            journal, self._checkpoint, lambda: self.channel.seen, self.channel.confirm, self._round_finished
+            journal,
+            self._checkpoint,
+            lambda: self.channel.seen,
+            self.channel.confirm,
+            self._round_finished,
+            self._chain,
         )
         self._incarnation = incarnation
         self._clock: Clock
         self._port: LivePort | None = None
-        self._early: dict[tuple[int, int], bytes] = {}
+        self._early: dict[tuple[int, int], tuple[bytes, bytes]] = {}
         self._task = asyncio.current_task()
         self.failure: BaseException | None = None
         """What made the agent stop, if a timer raised it and not the program."""
@@ -149,16 +173,18 @@ class LiveAgent:
 
     async def live(self, past: Past | None) -> None:
         """Begin, or go on; run to the last round; stay until dismissed."""
+        scenario = self._world.scenario
         if past is None:
             await self.channel.start()
-            await self._reached.wait()
+            await self._meet_all()
             await self._begin(await self._supervisor.epoch())
         else:
             self._go_on(past)
             tell("restarted from its journal", agent=self._placement.agent, round=past.finished + 1)
             await self.channel.start()
+            if past.finished + (past.sending is not None) < scenario.rounds:
+                await self._meet_all()
         assert self._port is not None
-        scenario = self._world.scenario
         await PROGRAMS[self._peer.role](
             self._peer,
             self._port,
@@ -173,21 +199,34 @@ class LiveAgent:
         tell("agent finished", agent=self._placement.agent, rounds=scenario.rounds)
         await self._supervisor.until_dismissed(self)
 
+    async def _meet_all(self) -> None:
+        """Wait until every neighbour has said what it holds of this agent: before that, nothing new may leave."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_UNEASY):
+                await self._reached.wait()
+                return
+        self._supervisor.waits_for(sorted(self._unreached))
+        await self._reached.wait()
+
     async def _begin(self, epoch: float) -> None:
         start = Start(self._placement.agent, self._placement.run, VERSION, epoch)
         self._journal.add(RecordKind.START, encode(start))
+        self._journal.sync()
+        folder.begin(self._placement.folder)
         await asyncio.sleep(max(0.0, epoch - time.time()))
         tell("first round begins", agent=self._placement.agent)
         self._equip(Clock(epoch))
         self._port = self._open({peer: set() for peer in self.neighbourhood.peers})
-        for (peer, _), raw in self._early.items():
+        for (peer, _), (raw, head) in self._early.items():
             try:
-                self._port.receive(peer, raw)
+                self._receive(peer, raw, head)
             except FrameError:
                 self._supervisor.refused(peer, "unusable")
 
     def _go_on(self, past: Past) -> None:
         """Bring everything to where the journal ends."""
+        folder.begin(self._placement.folder)
+        self._chain.restore(past.links, past.held)
         clock, me = Clock(past.start.epoch, past.last), self._placement.agent
         began = event_body(past.last, events.FaultBegan("crash", me))
         ended = event_body(clock.now, events.FaultEnded("crash", me))
@@ -248,12 +287,12 @@ class LiveAgent:
         """Set the clock, and what takes frames to the channel."""
         self._clock = clock
         if not self._placement.shim:
-            self.carrier = Carrier(self.channel.send)
+            self.carrier = Carrier(self._send)
             return
         me, scenario = self._placement.agent, self._world.scenario
         links = build_links(scenario, self._world.graph)[me]
         shared = scenario.network.medium == "shared"
-        self.carrier = Shim(self.channel.send, me, links, clock, self._numbering, self._note, self._fail, shared)
+        self.carrier = Shim(self._send, me, links, clock, self._numbering, self._note, self._fail, shared)
 
     def _open(self, known: dict[int, set[int]], replay: RepeatedRound | None = None) -> LivePort:
         return LivePort(
@@ -269,6 +308,7 @@ class LiveAgent:
             self._work,
             known,
             replay,
+            self._absorbed if self._placement.own_noise else None,
         )
 
     def note_sockets(self) -> None:
@@ -280,7 +320,12 @@ class LiveAgent:
         self._supervisor.round_finished(round)
 
     def _objects(self) -> dict[str, object]:
-        return {"peer": self._peer, "neighbourhood": self.neighbourhood, "writer": self._writer}
+        return {
+            "peer": self._peer,
+            "neighbourhood": self.neighbourhood,
+            "writer": self._writer,
+            "absorbed": self._absorbed,
+        }
 
     def _fixed(self) -> dict[str, object]:
         me = self._placement.agent
@@ -296,15 +341,29 @@ class LiveAgent:
     def _modules(self) -> frozenset[str]:
         return frozenset(part.module for part in self._world.scenario.foreign())
 
-    def _receive(self, peer: int, raw: bytes) -> None:
+    def _send(self, peer: int, raw: bytes) -> None:
+        self.channel.send(peer, raw, self._chain.heads[round_of(raw)])
+
+    def _receive(self, peer: int, raw: bytes, head: bytes) -> None:
+        if not 0 < (round := round_of(raw)) <= self._world.scenario.rounds:
+            raise FrameError(f"round {round} has no place in this run")
         if self._port is None:
             # A neighbour may have begun a little sooner. It sends one frame per round, and no more are kept.
-            if not 0 < (round := round_of(raw)) <= self._world.scenario.rounds:
-                raise FrameError(f"round {round} has no place in this run")
-            if self._early.setdefault((peer, round), raw) != raw:
+            if self._early.setdefault((peer, round), (raw, head)) != (raw, head):
                 raise FrameError(f"another frame of round {round} has come in before")
         else:
+            self.memory.hold(peer, round, head)
             self._port.receive(peer, raw)
+
+    def _greeted(self, peer: int, said: Greeting) -> None:
+        if said.incarnation > self._incarnation:
+            folder.outnumbered(self._placement.folder, said.incarnation)
+            raise LiveError(
+                f"agent {self._placement.agent}: agent {peer} has met a later process of this agent (number "
+                f"{said.incarnation}, this is {self._incarnation}). If it still runs, leave it alone. If not, the "
+                "state folder was put back: start the agent again, and it will find out whether it may go on"
+            )
+        self._chain.compare(peer, said)
 
     def _overflowed(self, peer: int, raw: bytes) -> None:
         me, round = self._placement.agent, round_of(raw)

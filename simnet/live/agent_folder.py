@@ -17,6 +17,8 @@ from simnet.record.atomic import refusing, sweep, write_file
 JOURNAL = "journal"
 SCENARIO = "scenario.toml"
 _SECRET = "secret"
+_BEGUN = "begun"
+_INCARNATION = "incarnation"
 
 
 @contextmanager
@@ -38,10 +40,39 @@ def occupied(path: Path) -> Iterator[None]:
 
 def incarnation(path: Path) -> int:
     """One more than the last time; safe before it is used."""
-    place = path / "incarnation"
+    place = path / _INCARNATION
     number = int(place.read_text()) + 1 if place.exists() else 1
     write_file(place, str(number).encode(), mode=0o600)
     return number
+
+
+def outnumbered(path: Path, number: int) -> None:
+    """A neighbour has met a process of this number: the next one gets a higher number."""
+    write_file(path / _INCARNATION, str(number).encode(), mode=0o600)
+
+
+def begin(path: Path) -> None:
+    """Note that the agent has begun, safely and apart from the journal: from here on something may leave."""
+    if not (path / _BEGUN).exists():
+        write_file(path / _BEGUN, b"", mode=0o600)
+
+
+def refuse_to_forget(path: Path, *, empty: bool) -> None:
+    """Refuse a folder whose agent has begun, or has drawn its secret, and whose journal is gone or `empty`.
+
+    The journal's file is made before the secret, and its first record is safe before the agent has begun. So no crash
+    leaves such a folder behind; somebody has taken the journal away, or a disk has lost what it called safe.
+    """
+    if (path / _BEGUN).exists() and empty:
+        lost = "the agent has begun, and its journal is empty or gone"
+    elif has_secret(path) and not (path / JOURNAL).exists():
+        lost = "the secret of the agent's noise is there, and its journal is gone"
+    else:
+        return
+    raise LiveError(
+        f"{path}: {lost}, so nobody knows what it has sent and spent. Put the newest journal back; or begin another "
+        "run, with other folders and another name, and count all that this run could have cost as spent"
+    )
 
 
 def has_secret(path: Path) -> bool:

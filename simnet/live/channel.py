@@ -20,7 +20,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 
 from simnet.diagnostics import milestone, tell, warn
@@ -28,7 +28,7 @@ from simnet.errors import FrameError, LiveError
 from simnet.live.certificates import Certificates
 from simnet.live.connection import Limits
 from simnet.live.dialer import Dialer
-from simnet.live.envelope import Identity, Reason, Refused, run_id
+from simnet.live.envelope import HEAD_BYTES, Greeting, Identity, Reason, Refused, run_id
 from simnet.live.sequencing import PeerInbox
 from simnet.live.server import Server
 from simnet.live.socket_bytes import Sockets
@@ -40,10 +40,12 @@ class Channel:
     """One agent's channel to its neighbours, inside a running event loop.
 
     `peers` says where each neighbour listens; it is looked up at every attempt to dial. `tls=None` is for loopback
-    only. `on_frame(peer, frame)` gets each frame; a `FrameError` that it raises refuses the frame. `on_refusal(peer,
-    reason)` hears of all that was refused, with the neighbour if it is known who it was. `on_state(peer, up)` hears
-    whether frames can leave for a neighbour. `on_overflow(peer, frame)` gets each frame that had to be dropped, unsent,
-    because too many were waiting for a neighbour (`Limits.outbox_bytes`).
+    only. `on_frame(peer, frame, head)` gets each frame, with the head of its sender's chain (`simnet.live.chain`); a
+    `FrameError` that it raises refuses the frame. `on_refusal(peer, reason)` hears of all that was refused, with the
+    neighbour if it is known who it was. `on_state(peer, up)` hears whether frames can leave for a
+    neighbour. `on_overflow(peer, frame)` gets each frame that had to be dropped, unsent, because too many were waiting
+    for a neighbour (`Limits.outbox_bytes`). `greeting(peer, incarnation)` says what a neighbour is told when a
+    connection begins. `on_greeting(peer, greeting)` hears what a neighbour told, before anything is sent to it.
     """
 
     me: int
@@ -52,11 +54,13 @@ class Channel:
     tls: Certificates | None
     run: str
     incarnation: int
-    on_frame: Callable[[int, bytes], None]
+    on_frame: Callable[[int, bytes, bytes], None]
     on_refusal: Callable[[int | None, str], None]
     on_state: Callable[[int, bool], None]
     on_overflow: Callable[[int, bytes], None]
     limits: Limits = field(default_factory=Limits)
+    greeting: Callable[[int, int], Greeting] = lambda peer, incarnation: Greeting(incarnation)
+    on_greeting: Callable[[int, Greeting], None] = lambda peer, said: None
 
     def __post_init__(self) -> None:
         exposed = next((host for host, _ in (self.listen, *self.peers.values()) if not _is_loopback(host)), None)
@@ -73,7 +77,17 @@ class Channel:
         client, server = (self.tls.client(), self.tls.server()) if self.tls is not None else (None, None)
         self._dialers = {
             peer: Dialer(
-                identity, peer, self.peers, client, inbox, self.limits, self._refuse, self._changed, self.sockets
+                identity,
+                peer,
+                self.peers,
+                client,
+                inbox,
+                self.limits,
+                self._refuse,
+                self._changed,
+                self._greeting,
+                self._greeted,
+                self.sockets,
             )
             for peer, inbox in self._inboxes.items()
         }
@@ -85,6 +99,8 @@ class Channel:
             self._hand_over,
             self._refuse,
             lambda peer: self._dialers[peer].rouse(),
+            self._greeting,
+            self._greeted,
             self.sockets,
         )
         self._dialling: list[asyncio.Task[None]] = []
@@ -104,7 +120,10 @@ class Channel:
     @property
     def pending(self) -> dict[int, tuple[bytes, ...]]:
         """The frames that each neighbour has not acknowledged, in order."""
-        return {peer: dialer.outbox.pending for peer, dialer in self._dialers.items()}
+        return {
+            peer: tuple(content[HEAD_BYTES:] for content in dialer.outbox.pending)
+            for peer, dialer in self._dialers.items()
+        }
 
     async def start(self) -> None:
         """Listen, and dial the neighbours in the background."""
@@ -114,17 +133,17 @@ class Channel:
         for task in self._dialling:
             task.add_done_callback(self._stopped)
 
-    def send(self, peer: int, frame: bytes) -> None:
-        """Queue a frame for a neighbour; frames arrive in the order of their sending."""
+    def send(self, peer: int, frame: bytes, head: bytes) -> None:
+        """Queue a frame for a neighbour, with the head of its round; frames arrive in the order of their sending."""
         if len(frame) > self.limits.frame_bytes:
             raise FrameError(
                 f"a frame of {len(frame)} bytes is too long for the channel: {self.limits.frame_bytes} at most"
             )
         dialer = self._dialers[peer]
-        dropped = dialer.outbox.put(frame)
+        dropped = dialer.outbox.put(head + frame)
         dialer.push()
         for old in dropped:
-            self.on_overflow(peer, old)
+            self.on_overflow(peer, old[HEAD_BYTES:])
 
     def confirm(self, seen: Mapping[int, tuple[int, int]]) -> None:
         """What `seen` was when a checkpoint was made is safe: neighbours may forget it."""
@@ -143,15 +162,25 @@ class Channel:
 
     def _hand_over(self, peer: int, content: bytes) -> None:
         """A frame in an envelope in order: it counts as taken, for if it is no good another copy would be no better."""
+        head, raw = content[:HEAD_BYTES], content[HEAD_BYTES:]
         try:
-            sender = frame.decode(content).sender
+            sender = frame.decode(raw).sender
             if sender != peer:
                 raise Refused(Reason.IMPOSTOR, f"agent {peer} sent a frame of agent {sender}")
-            self._tell(self.on_frame, peer, content)
+            self._tell(self.on_frame, peer, raw, head)
         except Refused as refused:
             self._refuse(peer, refused.reason)
         except FrameError:
             self._refuse(peer, Reason.UNUSABLE)
+
+    def _greeting(self, peer: int) -> Greeting:
+        return self.greeting(peer, self._inboxes[peer].incarnation)
+
+    def _greeted(self, peer: int, said: Greeting, more: bool = False) -> None:
+        """What a neighbour holds of this agent; `more` than this process has sent under its incarnation."""
+        if more and said.incarnation == self.incarnation:
+            said = replace(said, incarnation=said.incarnation + 1)  # an earlier process had the same number
+        self._tell(self.on_greeting, peer, said)
 
     def _refuse(self, peer: int | None, reason: Reason) -> None:
         self.refusals[reason.value] += 1

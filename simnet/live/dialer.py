@@ -15,7 +15,7 @@ from random import Random
 
 from simnet.live.certificates import name_of
 from simnet.live.connection import Connection, Limits, dial
-from simnet.live.envelope import EnvelopeKind, Identity, Reason, Refused
+from simnet.live.envelope import GREETING_BYTES, EnvelopeKind, Greeting, Identity, Reason, Refused
 from simnet.live.sequencing import PeerInbox, PeerOutbox
 from simnet.live.socket_bytes import Sockets
 
@@ -25,7 +25,8 @@ class Dialer:
     """Sends what is in `outbox` to `peer`.
 
     `inbox` knows the peer's latest incarnation. `addresses` is asked anew at each attempt. `on_state` hears when frames
-    can leave and when they cannot.
+    can leave and when they cannot. `greeting` says what is held of the peer. `on_greeting` hears what the peer holds
+    before anything is sent to it, and whether it got more under this incarnation than this process has sent.
     """
 
     me: Identity
@@ -36,6 +37,8 @@ class Dialer:
     limits: Limits
     report: Callable[[int, Reason], None]
     on_state: Callable[[int, bool], None]
+    greeting: Callable[[int], Greeting]
+    on_greeting: Callable[[int, Greeting, bool], None]
     sockets: Sockets
 
     def __post_init__(self) -> None:
@@ -86,11 +89,14 @@ class Dialer:
         async with asyncio.timeout(self.limits.introduction):
             connection = await dial(self.addresses[self.peer], self.tls, name_of(self.peer), self.sockets)
             try:
-                connection.write(self.me.say(EnvelopeKind.HELLO, self.outbox.acknowledged))
-                answer = await connection.receive(0, self.limits.introduction)
+                held = self.greeting(self.peer).encode()
+                connection.write(self.me.say(EnvelopeKind.HELLO, self.outbox.acknowledged, held))
+                answer = await connection.receive(GREETING_BYTES, self.limits.introduction)
                 if answer is None:
                     raise ConnectionResetError("the peer hung up before it said hello")
                 self.me.expect(answer, self.peer, EnvelopeKind.HELLO)
+                more = answer.sequence > self.outbox.last
+                self.on_greeting(self.peer, Greeting.decode(answer.content), more)
                 self.inbox.greet(answer.incarnation)
                 self.outbox.resume(answer.sequence)
             except BaseException:

@@ -1,8 +1,9 @@
 """The envelope: what a frame travels in between two live agents.
 
-docs/wire.md has its layout: little-endian, 48 bytes of header, then the content, a frame (`simnet.network.frame`).
-Nothing here reads or writes. `head` judges the header alone, so that a reader knows what is announced before it makes
-room for it. The checksum finds damage; it does not stop a forger, TLS does.
+docs/wire.md has its layout: little-endian, 48 bytes of header, then the content: of data the head of its sender's chain
+(`simnet.live.chain`) and a frame (`simnet.network.frame`), of a hello a greeting. Nothing here reads or writes. `head`
+judges the header alone, so that a reader knows what is announced before it makes room for it. The checksum finds
+damage; it does not stop a forger, TLS does.
 
 What breaks a rule is `Refused` for a `Reason`. The reasons are few and fixed, so that a flood of bad input can neither
 fill a table of counts nor write its own text into a log.
@@ -19,12 +20,15 @@ from zlib import crc32
 from simnet.errors import FrameError
 
 MAGIC = b"sE"
-VERSION = 1
+VERSION = 2
 
 _FIELDS = Struct("<2sBB16sIQQI")
 _CHECKSUM = Struct("<I")
+_GREETING = Struct("<QQ32s")
 
 HEADER_BYTES = _FIELDS.size + _CHECKSUM.size
+GREETING_BYTES = _GREETING.size
+HEAD_BYTES = 32
 
 
 class Reason(StrEnum):
@@ -58,6 +62,8 @@ class Reason(StrEnum):
     """A sequence number that was there before."""
     GAP = "gap"
     """A sequence number that is not the next one."""
+    FORKED = "forked"
+    """A frame whose round came before with another history: its sender has lived that round twice."""
     UNUSABLE = "unusable"
     """An envelope in order whose content is no frame, or none that the agent can read."""
 
@@ -130,8 +136,8 @@ def head(data: bytes, limit: int) -> Header:
         raise Refused(Reason.MALFORMED, f"envelope kind {kind} is unknown")
     if length > limit:
         raise Refused(Reason.OVERSIZED, f"an envelope holds at most {limit} bytes here, this one announces {length}")
-    if length and kind != EnvelopeKind.DATA:
-        raise Refused(Reason.MALFORMED, f"only data has content, this {_KINDS[kind].name} announces {length} bytes")
+    if length and kind not in _WITH_CONTENT:
+        raise Refused(Reason.MALFORMED, f"{_KINDS[kind].name} has no content, this one announces {length} bytes")
     (checksum,) = _CHECKSUM.unpack_from(data, _FIELDS.size)
     bare = Envelope(_KINDS[kind], run, sender, incarnation, sequence)
     return Header(bare, length, checksum, crc32(data[: _FIELDS.size]))
@@ -142,6 +148,27 @@ def seal(header: Header, content: bytes) -> Envelope:
     if crc32(content, header.running) != header.checksum:
         raise Refused(Reason.CHECKSUM, "the checksum does not match: the envelope was damaged on its way")
     return replace(header.bare, content=content)
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What a hello tells its receiver about the receiver itself: what the greeter holds of it."""
+
+    incarnation: int = 0
+    """the latest process of the receiver that the greeter has met"""
+    round: int = 0
+    """the last round of which the greeter has a frame"""
+    head: bytes = bytes(HEAD_BYTES)
+    """the head of the receiver's chain that came with it"""
+
+    def encode(self) -> bytes:
+        return _GREETING.pack(self.incarnation, self.round, self.head)
+
+    @classmethod
+    def decode(cls, content: bytes) -> Greeting:
+        if len(content) != GREETING_BYTES:
+            raise Refused(Reason.MALFORMED, f"a hello has {GREETING_BYTES} bytes of content, not {len(content)}")
+        return cls(*_GREETING.unpack(content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +194,4 @@ class Identity:
 
 
 _KINDS = {int(kind): kind for kind in EnvelopeKind}
+_WITH_CONTENT = (EnvelopeKind.HELLO, EnvelopeKind.DATA)

@@ -14,7 +14,7 @@ import signal
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -261,6 +261,9 @@ class _Parent:
 
     def round_finished(self, round: int) -> None:
         self._say("round", round)
+
+    def waits_for(self, peers: Sequence[int]) -> None:
+        pass  # its neighbours are started again as it was
 
     def refused(self, peer: int | None, reason: str) -> None:
         self._say("refused", reason)

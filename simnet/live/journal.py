@@ -6,8 +6,8 @@ the machine. Because there is one file and one order, whatever is safe is everyt
 take the end away. A record that a crash has torn is therefore always the last one, and is dropped; damage anywhere else
 is an error.
 
-The bodies of START, HEARD, SENDING and RESULT are the structs below as MessagePack. EVENT is a line of a log, STATE a
-checkpoint (`simnet.live.checkpoint`).
+The bodies of START, HEARD, SENDING and RESULT are the structs below as MessagePack, those of LINK and HELD are in
+`simnet.live.chain`. EVENT is a line of a log, STATE a checkpoint (`simnet.live.checkpoint`).
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ class RecordKind(IntEnum):
     """model and dual at the end of a round, for the evaluation"""
     STATE = 6
     """a checkpoint: everything that the rounds to come depend on"""
+    LINK = 7
+    """what a round adds to the chain of charges and releases"""
+    HELD = 8
+    """the head of its sender's chain that came with a frame"""
 
 
 _PASSING = frozenset({RecordKind.HEARD, RecordKind.SENDING, RecordKind.STATE})
@@ -187,7 +191,7 @@ def compacted(records: Iterable[Record]) -> Iterator[Record]:
     every = list(records)
     last = max((place for place, (kind, _) in enumerate(every) if kind is RecordKind.STATE), default=-1)
     for place, (kind, body) in enumerate(every):
-        if place >= last or kind in (RecordKind.START, RecordKind.EVENT, RecordKind.RESULT):
+        if place >= last or kind not in _PASSING:
             yield kind, body
         elif kind is RecordKind.HEARD:
             yield RecordKind.EVENT, decode(body, type=Heard).note

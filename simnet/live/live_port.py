@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simnet.agent.neighbourhood import Neighbourhood
@@ -28,6 +28,7 @@ from simnet.methods.peer import Known, Peer, Proposal, alone
 from simnet.network import frame
 from simnet.network.frame import Writer
 from simnet.network.link import Passage
+from simnet.privacy.secret_noise import Absorbed
 from simnet.record import events
 from simnet.vectors import Parts, Vector
 
@@ -57,7 +58,7 @@ class LivePort:
     """What an agent program sees of the live engine.
 
     `work_time` is how long local work should take; None lets it take what it takes. `known` are the rounds of each
-    neighbour of which a message has come in.
+    neighbour of which a message has come in. `absorbed` is what an agent's own noise depends on.
     """
 
     agent: int
@@ -72,6 +73,7 @@ class LivePort:
     work_time: Callable[[int], float] | None
     known: dict[int, set[int]]
     replay: RepeatedRound | None = None
+    absorbed: Absorbed | None = None
 
     def __post_init__(self) -> None:
         self.neighbours: Sequence[int] = self.neighbourhood.peers
@@ -181,6 +183,8 @@ class LivePort:
     def used(self, round: int, known: Sequence[Known]) -> None:
         for value, age in zip(known, ages(round, known), strict=True):
             self.emit(events.ValueUsed(self.agent, round, value.peer, age))
+        if self.absorbed is not None:
+            self.absorbed.add(_bytes_of(round, known))
 
     def finished(self, round: int, peer: Peer) -> None:
         self.replay = None
@@ -232,3 +236,14 @@ class LivePort:
         if lengths not in ([full], [full, 1], [full, full], [full, full, 1]):
             raise FrameError(f"parts of {lengths} entries are no message about a model of {full}")
         return found.round, parts
+
+
+def _bytes_of(round: int, known: Sequence[Known]) -> Iterator[bytes]:
+    """What a round takes in, value by value, with those that nobody had used before they were replaced."""
+    yield b"%d" % round
+    for last in known:
+        value: Known | None = last
+        while value is not None:
+            yield b"%d %d" % (value.peer, value.round)
+            yield from (part.tobytes() for part in value.parts)
+            value = value.before

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from msgspec.msgpack import decode, encode
 
 from simnet.live import journal
+from simnet.live.chain import BINDING, Chain, ChainLink, HeldHead
 from simnet.live.journal import Heard, Journal, Record, RecordKind, RoundResult, Sending, Start, Timed
 from simnet.record import events
 from simnet.vectors import Vector
@@ -55,7 +56,8 @@ class JournalMemory:
     """Writes everything to a journal.
 
     `checkpoint` gives the state to remember at the end of a round. `seen` says what has come in, and `confirm` lets the
-    neighbours forget it, once it is safe. `told` hears of each round's end.
+    neighbours forget it, once it is safe. `told` hears of each round's end. `chain` grows by a link per round, before
+    anything of the round leaves.
 
     A round that lets nothing out is made safe when it ends: silence answers a test as well, and the rounds after it
     must not be lived twice, with other values of the neighbours but the same noise.
@@ -66,14 +68,25 @@ class JournalMemory:
     seen: Callable[[], Seen]
     confirm: Callable[[Seen], None]
     told: Callable[[int], None]
+    chain: Chain
 
     def __post_init__(self) -> None:
         self._safe = False
         """Whether something of the present round was made safe."""
+        self._bound: list[events.Event] = []
+        """Charges and releases since the last link."""
 
     def event(self, t: float, event: events.Event) -> None:
         """An event happened."""
         self.journal.add(RecordKind.EVENT, journal.event_body(t, event))
+        if isinstance(event, BINDING):
+            self._bound.append(event)
+
+    def hold(self, peer: int, round: int, head: bytes) -> None:
+        """A frame of a neighbour has come in with this head; refused if the round came before with another."""
+        held = HeldHead(peer, round, head)
+        if self.chain.hold(held):
+            self.journal.add(RecordKind.HELD, encode(held))
 
     def heard(self, t: float, event: events.MessageDelivered, raw: bytes) -> None:
         """A frame came in that was not known before, and the event says so."""
@@ -81,12 +94,15 @@ class JournalMemory:
 
     def sending(self, round: int, frames: Mapping[int, bytes]) -> None:
         """These frames are about to leave; when this returns they, and all that was noted before, are safe."""
+        self._link(round, frames)
         self.journal.add(RecordKind.SENDING, encode(Sending(round, dict(frames))))
         self.save()
         self._safe = True
 
     def finished(self, round: int, theta: Vector, dual: Vector) -> None:
         """A round is over."""
+        if self.chain.last < round:
+            self._link(round, {})
         self.journal.add(RecordKind.RESULT, encode(RoundResult.of(round, theta, dual)))
         self.journal.add(RecordKind.STATE, self.checkpoint())
         if not self._safe:
@@ -95,6 +111,12 @@ class JournalMemory:
         if self.journal.superfluous > _MOST:
             self.journal.rewrite(journal.compacted(journal.read(self.journal.path)))
         self.told(round)
+
+    def _link(self, round: int, frames: Mapping[int, bytes]) -> None:
+        link = self.chain.next(round, self._bound, frames)
+        self.journal.add(RecordKind.LINK, encode(link))
+        self.chain.add(link)
+        self._bound.clear()
 
     def save(self) -> None:
         """Make all of it safe, and let the neighbours forget what has come in."""
@@ -122,6 +144,16 @@ class Past:
     sending: Sending | None = None
     noted: deque[events.Event] = field(default_factory=deque)
     """what the program of the interrupted round had noted when its frames were made safe"""
+
+    @property
+    def links(self) -> list[ChainLink]:
+        """The chain of what was charged and let out."""
+        return [decode(body, type=ChainLink) for kind, body in self.records if kind is RecordKind.LINK]
+
+    @property
+    def held(self) -> list[HeldHead]:
+        """What is held of the neighbours' chains."""
+        return [decode(body, type=HeldHead) for kind, body in self.records if kind is RecordKind.HELD]
 
     @property
     def events(self) -> list[Timed]:
@@ -158,6 +190,8 @@ def _interrupted(past: Past, tail: list[Record]) -> None:
     for place, (kind, body) in enumerate(tail):
         if kind is RecordKind.SENDING:
             past.sending = decode(body, type=Sending)
+            past.records.append((kind, body))
+        elif kind is RecordKind.HELD or (kind is RecordKind.LINK and place < safe):
             past.records.append((kind, body))
         elif (found := journal.event_of(kind, body)) is not None:
             _, event = found

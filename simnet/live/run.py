@@ -22,7 +22,8 @@ from simnet.build import World, build
 from simnet.diagnostics import tell
 from simnet.errors import LiveError, ScenarioError
 from simnet.live import agent_folder as folder
-from simnet.live import certificates, socket_bytes
+from simnet.live import certificates, chain, socket_bytes
+from simnet.live.chain import ChainLink, HeldHead
 from simnet.live.fleet import Fleet
 from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read
 from simnet.record import events
@@ -130,6 +131,8 @@ class JournalContent:
     events: list[Timed]
     results: Mapping[int, tuple[Vector, Vector]]
     """model and dual at the end of each round"""
+    links: list[ChainLink]
+    held: list[HeldHead]
 
 
 def content(path: Path) -> JournalContent:
@@ -137,23 +140,34 @@ def content(path: Path) -> JournalContent:
     start: Start | None = None
     told: list[Timed] = []
     results: dict[int, tuple[Vector, Vector]] = {}
+    links: list[ChainLink] = []
+    held: list[HeldHead] = []
     for kind, body in read(path / folder.JOURNAL):
         if kind is RecordKind.START:
             start = decode(body, type=Start)
         elif kind is RecordKind.RESULT:
             result = decode(body, type=RoundResult)
             results[result.round] = result.vectors
+        elif kind is RecordKind.LINK:
+            links.append(decode(body, type=ChainLink))
+        elif kind is RecordKind.HELD:
+            held.append(decode(body, type=HeldHead))
         elif (found := event_of(kind, body)) is not None:
             told.append(found)
     if start is None:
         raise LiveError(f"{path}: the agent that kept this journal had not begun")
-    return JournalContent(start, told, results)
+    return JournalContent(start, told, results, links, held)
 
 
 def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
-    """Put the whole run on a bus."""
+    """Put the whole run on a bus, if nothing in it was released twice."""
     contents = [content(path) for path in folders]
     journals = _one_run(world, contents)
+    chain.verify(
+        [[event for _, event in each.events] for each in journals],
+        [each.links for each in journals],
+        [each.held for each in journals],
+    )
     board = scoreboard(world)
     begin = min(each.start.epoch for each in journals)
     streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in journals]

@@ -17,7 +17,16 @@ from dataclasses import dataclass
 from simnet.errors import LiveError
 from simnet.live.certificates import agent_of
 from simnet.live.connection import Connection, Limits, accept
-from simnet.live.envelope import Envelope, EnvelopeKind, Identity, Reason, Refused
+from simnet.live.envelope import (
+    GREETING_BYTES,
+    HEAD_BYTES,
+    Envelope,
+    EnvelopeKind,
+    Greeting,
+    Identity,
+    Reason,
+    Refused,
+)
 from simnet.live.sequencing import PeerInbox
 from simnet.live.socket_bytes import Sockets
 
@@ -30,7 +39,8 @@ class Server:
     """Takes envelopes from the neighbours that `inboxes` names, and answers each.
 
     `hand_over` gets what each envelope holds, once and in order; `on_call` hears who has just introduced itself.
-    Arrivals get a receipt; the acknowledgement waits for `confirm`.
+    Arrivals get a receipt; the acknowledgement waits for `confirm`. `greeting` and `on_greeting` are as a `Dialer` has
+    them.
     """
 
     me: Identity
@@ -40,6 +50,8 @@ class Server:
     hand_over: Callable[[int, bytes], None]
     report: Callable[[int | None, Reason], None]
     on_call: Callable[[int], None]
+    greeting: Callable[[int], Greeting]
+    on_greeting: Callable[[int, Greeting], None]
     sockets: Sockets
 
     def __post_init__(self) -> None:
@@ -116,7 +128,7 @@ class Server:
                 async with asyncio.timeout(self.limits.introduction):
                     connection = await accept(sock, self.tls, self.sockets)
                     peer = self._identify(connection)
-                    hello = await connection.receive(0, self.limits.introduction)
+                    hello = await connection.receive(GREETING_BYTES, self.limits.introduction)
             except TimeoutError:
                 raise Refused(Reason.SLOW, f"no hello after {self.limits.introduction} s") from None
             if hello is None:
@@ -153,6 +165,7 @@ class Server:
             if peer not in self.inboxes:
                 raise Refused(Reason.STRANGER, f"agent {peer} is no neighbour")
         self.me.expect(hello, peer, EnvelopeKind.HELLO)
+        self.on_greeting(peer, Greeting.decode(hello.content))
         inbox = self.inboxes[peer]
         inbox.greet(hello.incarnation)
         inbox.start(hello.sequence)
@@ -164,11 +177,12 @@ class Server:
             earlier.cancel()
         self._neighbours[peer] = task, connection
         inbox = self.inboxes[peer]
-        connection.write(self.me.say(EnvelopeKind.HELLO, inbox.received))
+        connection.write(self.me.say(EnvelopeKind.HELLO, inbox.received, self.greeting(peer).encode()))
         connection.write(self.me.say(EnvelopeKind.ACK, inbox.confirmed))
         self.on_call(peer)
         try:
-            while (item := await connection.receive(self.limits.frame_bytes, self.limits.envelope)) is not None:
+            most = HEAD_BYTES + self.limits.frame_bytes
+            while (item := await connection.receive(most, self.limits.envelope)) is not None:
                 self.me.expect(item, peer, EnvelopeKind.DATA)
                 inbox.judge(item)
                 self.hand_over(peer, item.content)

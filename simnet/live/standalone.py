@@ -7,7 +7,7 @@ import signal
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -74,6 +74,10 @@ class OwnSupervisor:
     def round_finished(self, round: int) -> None:
         if round == self.rounds or round % max(1, self.rounds // 10) == 0:
             self.say(f"round {round} of {self.rounds}")
+
+    def waits_for(self, peers: Sequence[int]) -> None:
+        names = " and ".join(str(peer) for peer in peers)
+        self.say(f"waits for agent {names} to say what it holds of this agent; start it, or --without it if it is gone")
 
     def refused(self, peer: int | None, reason: str) -> None:
         """Told at the first, the tenth, the hundredth time: a flood must not fill a disk."""

@@ -52,6 +52,8 @@ class Loading:
 
     folder: Path | None = None
     given: Mapping[str, Foreign] = field(default_factory=dict)
+    allowed: bool = True
+    """False where somebody only reads: then no reference is followed."""
 
 
 def is_reference(word: object) -> bool:
@@ -69,6 +71,8 @@ def load(word: str, loading: Loading) -> tuple[type[Any], Foreign] | None:
     A ValueError says why a reference leads nowhere.
     """
     reference = word
+    if not loading.allowed:
+        raise ValueError("it is no part of simnet's, and the record does not list it as its author's own")
     if not is_reference(word):
         point = next(iter(entry_points(group=GROUP, name=word)), None)
         if point is None:

@@ -149,6 +149,7 @@ class OneOf:
         return _tagged(cls, self.tag, bound)
 
     @staticmethod
+    @cache
     def _own(reference: str) -> type[Section]:
         found = load(reference, Loading())
         assert found is not None, "a table holds classes and references"

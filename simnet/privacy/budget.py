@@ -104,11 +104,16 @@ class NoisePlan(ABC):
         """The noise and what it comes to at δ."""
         total = account(self.charges, delta)
         claimed, proven = total.claimed_epsilon, total.proven_epsilon
-        return self.amounts() | {
-            "ε claimed": "no paper covers this" if claimed is None else claimed,
-            "ε proven": "no finite one" if proven is None else proven,
-            "by": total.basis,
-        }
+        declared = total.figures().get("declared_epsilon")
+        return (
+            self.amounts()
+            | {
+                "ε claimed": "no paper covers this" if claimed is None else claimed,
+                "ε proven": "no finite one" if proven is None else proven,
+            }
+            | ({} if declared is None else {"ε declared": declared})
+            | {"by": total.basis}
+        )
 
 
 def span(values: Sequence[float]) -> str:

@@ -74,6 +74,11 @@ class Charge:
         return cls(name, tuple(sorted((key, float(value)) for key, value in known.items())), kind, times)
 
     @property
+    def declared(self) -> bool:
+        """Whether its price is what the author of a method says, and not proven."""
+        return MECHANISMS[self.mechanism].declared
+
+    @property
     def use(self) -> Use:
         """The mechanism and its numbers, whatever the kind and the count."""
         return self.mechanism, self.parameters
@@ -113,6 +118,17 @@ class Account:
     basis: str
     label_epsilon: float | None = None
     declared_epsilon: float | None = None
+
+    def figures(self, *, declares: bool | None = None) -> dict[str, float | None]:
+        """The columns of every table of ε; the third is there if the run `declares` something, by default this account.
+
+        What declares nothing in such a run has the same ε in both.
+        """
+        found = {"claimed_epsilon": self.claimed_epsilon, "proven_epsilon": self.proven_epsilon}
+        declared = self.declared_epsilon
+        if (declares is None and declared is None) or declares is False:
+            return found
+        return found | {"declared_epsilon": self.proven_epsilon if declared is None else _finite(declared)}
 
 
 def account(charges: Iterable[Charge], delta: float) -> Account:

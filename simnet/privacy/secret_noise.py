@@ -14,11 +14,17 @@ the one above it) and 52 bits within it. So a uniform number U in (0, 1) is a re
 
 The state is a key and a count of blocks, so a checkpoint holds all of it and a restarted agent goes on exactly. A draw
 that is not here does not exist: it raises, and nothing is drawn from a weaker source.
+
+An agent that is put back to an earlier state lives some rounds again, perhaps with other values of its neighbours. Two
+releases with one noise would differ by what the data do. So the noise of a live agent depends on everything that it has
+taken in from its neighbours (`Absorbed`): a history that is lived again to the letter has the same noise and the same
+releases, and any other has independent noise.
 """
 
 from __future__ import annotations
 
 import hmac
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -27,15 +33,28 @@ import numpy.typing as npt
 import scipy  # imports its parts when they are first used
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from simnet.privacy.noise_key import noise_root
 from simnet.streams import SECRET, Streams
 from simnet.vectors import Vector
+
+
+class Absorbed:
+    """A hash over all that an agent has taken in."""
+
+    def __init__(self) -> None:
+        self.digest = b""
+
+    def add(self, parts: Iterable[bytes]) -> None:
+        """What came next."""
+        self.digest = noise_root(self.digest, parts)
 
 
 class CipherNoise:
     """The draws of `np.random.Generator` that privacy noise is made of."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, absorbed: Absorbed | None = None) -> None:
         self._key = key
+        self._absorbed = absorbed
         self._block = 0
 
     def random(self, size: int | None = None) -> Vector | float:
@@ -70,7 +89,8 @@ class CipherNoise:
         """The next so many blocks, two words each."""
         counter = modes.CTR(self._block.to_bytes(16, "big"))
         self._block += count
-        stream = Cipher(algorithms.AES(self._key), counter).encryptor().update(bytes(16 * count))
+        key = self._key if self._absorbed is None else hmac.digest(self._key, self._absorbed.digest, "sha256")
+        stream = Cipher(algorithms.AES(key), counter).encryptor().update(bytes(16 * count))
         return np.frombuffer(stream, "<u8").reshape(count, 2)
 
 
@@ -79,15 +99,16 @@ class SecretStreams(Streams):
     """Streams of a seed, but for the roles of `SECRET`: these come from a secret of at least 256 bits."""
 
     secret: bytes = b""
+    absorbed: Absorbed | None = None
 
     def generator(self, role: str, name: object = "") -> np.random.Generator:
         if role not in SECRET:
             return super().generator(role, name)
         key = hmac.digest(self.secret, f"simnet/{role}/{name}".encode(), "sha256")
         # Whoever draws anything else than noise gets an AttributeError.
-        return cast(np.random.Generator, CipherNoise(key))
+        return cast(np.random.Generator, CipherNoise(key, self.absorbed))
 
 
-def secret_streams(secret: bytes) -> Streams:
+def secret_streams(secret: bytes, absorbed: Absorbed | None = None) -> Streams:
     """What takes the place of a scenario's streams for the noise of an agent."""
-    return SecretStreams(0, secret=secret)
+    return SecretStreams(0, secret=secret, absorbed=absorbed)

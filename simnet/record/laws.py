@@ -27,6 +27,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from simnet.privacy.mechanisms import MECHANISMS
 from simnet.record import events
 from simnet.record.formats import flat
 from simnet.record.thinning import Thinning
@@ -38,6 +39,8 @@ _OPTIONAL = {"air": "network.channel.", "underlay": "network.underlay."}
 """Groups of laws that need a section of the scenario."""
 _RECYCLED = "recycled"
 """The charge for what is a function of earlier releases."""
+_OF_ROWS = frozenset(name for name, each in MECHANISMS.items() if each.of_rows)
+"""Charges for rows that travel, which pay for no release."""
 _PACED = ("value", "notice")
 """What a message of a round carries; acknowledgements, questions and answers come when they are called for."""
 
@@ -162,7 +165,7 @@ def _spent(run: _Run, event: events.PrivacySpent) -> None:
     elif not agent.source:
         run.complain(f"{_who(event)} recycles before it has paid for anything or used what a neighbour released")
     if event.spent_on == "release":
-        agent.paid += 1
+        agent.paid += event.mechanism not in _OF_ROWS
         if agent.released:
             run.complain(f"{_who(event)} pays for a release after making it")
         if agent.releases >= agent.advance.get(event.mechanism, math.inf):

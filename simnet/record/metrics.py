@@ -141,11 +141,14 @@ class PrivacyMeter:
     def __init__(self, delta: float, agents: int) -> None:
         self._ledgers = [Ledger(delta) for _ in range(agents)]
         self._entrusted: set[int] = set()
+        self.declares = False
+        """Whether some charge is declared and not proven."""
 
     def spend(self, event: events.PrivacySpent) -> None:
         """Enter a charge."""
         charge = _checked(event.mechanism, event.spent_on, event.times, *event.parameters.items())
         self._ledgers[event.agent].spend(charge)
+        self.declares = self.declares or charge.declared
         if event.mechanism == "trusted-upload":
             self._entrusted.add(event.agent)
 
@@ -266,23 +269,29 @@ class Metrics:
         self._underlay.told.append(event)
 
     def _spent(self, event: events.PrivacySpent) -> None:
+        before = self._privacy.declares
         self._privacy.spend(event)
+        if self._privacy.declares and not before:
+            for row in self.rounds:
+                row["declared_epsilon"] = row["proven_epsilon"]
 
     def _evaluated(self, event: events.EvaluationDone) -> None:
         self._accuracy = event
         if event.at_end and self.rounds and self.rounds[-1]["round"] == event.round:
             return  # the models stand as that round left them
         stale = self.counters.values.close(event.round)
-        privacy = self._privacy.network()
+        spent = self._privacy.network().figures(declares=self._privacy.declares)
+        declared = {name: spent.pop(name) for name in ("declared_epsilon",) if name in spent}
         row = (
             {"round": event.round, "t": self._now}
             | {name: getattr(event, name) for name in _ACCURACY}
-            | {"claimed_epsilon": privacy.claimed_epsilon, "proven_epsilon": privacy.proven_epsilon}
+            | spent
             | self.counters.communication()
             | {"missed_share": stale.pop("missed_share"), "gradients": self._gradients}
             | {f"staleness_{name}": value for name, value in stale.items()}
             | {f"skips_{reason}": count for reason, count in self._skips.items()}
             | self._spent_on_air()
+            | declared
         )
         measures = (event.measures or {}).items()
         self.rounds.append(row | {f"measure_{name}" if name in row else name: value for name, value in measures})
@@ -334,8 +343,7 @@ class Metrics:
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
-            row["claimed_epsilon"], row["proven_epsilon"] = privacy.claimed_epsilon, privacy.proven_epsilon
-            rows.append(row)
+            rows.append(row | privacy.figures(declares=self._privacy.declares))
         return rows
 
     def _cost(self) -> Row:
@@ -401,8 +409,7 @@ class Metrics:
             "privacy": {
                 "epsilon": scenario["privacy"]["epsilon"],
                 "delta": scenario["privacy"]["delta"],
-                "claimed_epsilon": privacy.claimed_epsilon,
-                "proven_epsilon": privacy.proven_epsilon,
+                **privacy.figures(declares=self._privacy.declares),
                 "basis": privacy.basis,
                 "releases_max": max(self.counters["releases"]),
             }

@@ -119,6 +119,8 @@ def _refuse_what_no_proof_covers(privacy: dict[str, Any], run: Path) -> None:
     """LogError if a summary says of itself that its ε is none, or that it does not cover something."""
     doubts = list(privacy["caveats"])
     if privacy["proven_epsilon"] is None:
-        doubts.append("no finite ε is proven of its noise (privacy.calibration = 'proven' finds one)")
+        declared = privacy.get("declared_epsilon")
+        said = "privacy.calibration = 'proven' finds one" if declared is None else f"ε = {declared:g} is only declared"
+        doubts.append(f"no finite ε is proven of its noise ({said})")
     for doubt in doubts:
         raise LogError(f"{run}: {doubt}; change that, or say --public-rows if its rows are no secret")

@@ -86,8 +86,7 @@ def _summary_findings(folder: Path, digest: str, spent: Account | None) -> list[
         return [f"summary.json speaks of another run: its digest is {told}, the log's {digest}"]
     if spent is None:
         return []
-    found = {"claimed_epsilon": spent.claimed_epsilon, "proven_epsilon": spent.proven_epsilon}
-    stated = summary.get("privacy", {})
+    found, stated = spent.figures(), summary.get("privacy", {})
     return [
         f"summary.json says {name} = {stated.get(name)}, the log's charges come to {epsilon}"
         for name, epsilon in found.items()

@@ -202,8 +202,7 @@ class Charges:
         self._agents = 0
         self._made: Counter[int] = Counter()
         self.count = 0
-        self.entries: list[Row] = []
-        """One row per charge, with the agent's claimed and proven ε after it; only the first ones if there are many."""
+        self._entries: list[Row] = []
 
     def __call__(self, _seq: int, _t: float, event: events.Event) -> None:
         if isinstance(event, events.RunStarted):
@@ -220,17 +219,22 @@ class Charges:
         self._kinds.setdefault(kind, []).append((event.agent, event.round, event.times))
         if self.count <= self._priced:
             spent = self._meter.agent(event.agent)
-            self.entries.append(
+            self._entries.append(
                 {
                     "round": event.round,
                     "agent": event.agent,
                     "spent_on": event.spent_on,
                     "mechanism": event.mechanism,
                     "times": event.times,
-                    "claimed_epsilon": spent.claimed_epsilon,
-                    "proven_epsilon": spent.proven_epsilon,
+                    **spent.figures(declares=True),
                 }
             )
+
+    @property
+    def entries(self) -> list[Row]:
+        """One row per charge, with what the agent's ε is after it; only the first ones if there are many."""
+        unused = set() if self._meter.declares else {"declared_epsilon"}
+        return [{name: value for name, value in row.items() if name not in unused} for row in self._entries]
 
     @property
     def kinds(self) -> list[Row]:
@@ -256,8 +260,7 @@ class Charges:
             {
                 "agent": agent,
                 "charges": self._made[agent],
-                "claimed_epsilon": spent.claimed_epsilon,
-                "proven_epsilon": spent.proven_epsilon,
+                **spent.figures(declares=self._meter.declares),
                 "basis": spent.basis,
             }
             for agent, spent in enumerate(map(self._meter.agent, range(self._agents)))

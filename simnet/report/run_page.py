@@ -90,6 +90,11 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("Dual drift", figure(accuracy["dual_drift"]), "0 on a perfect network"),
         ("ε proven", figure(privacy["proven_epsilon"]), f"at δ = {privacy['delta']:g}"),
         ("ε claimed", figure(privacy["claimed_epsilon"]), "what the paper’s theorem says of this noise"),
+        *(
+            ("ε declared", figure(epsilon), "what the method’s author says, without a proof here")
+            for name, epsilon in privacy.items()
+            if name == "declared_epsilon"
+        ),
         ("On the wire", bytes_of(traffic["wire_bytes"]), f"{traffic['messages']:,} messages"),
         ("Delivered", percent(_share(traffic["delivered"], traffic["messages"])), _fates(traffic)),
         ("Skipped", percent(_share(traffic["skips"], turns)), _reasons(summary, turns)),
@@ -145,7 +150,9 @@ def _share(part: int, whole: int) -> float | None:
 
 def _promise(privacy: Mapping[str, Any]) -> str:
     if privacy["proven_epsilon"] is None:
-        return "No proof bounds what this run gave away."
+        declared = privacy.get("declared_epsilon")
+        said = "" if declared is None else f" Its method’s author declares ε = {figure(declared)}; no proof is here."
+        return f"No proof bounds what this run gave away.{said}"
     against = "".join(
         f" Against {_observer(name)} ε is {figure(epsilon)}."
         for name, epsilon in (privacy.get("observers") or {}).items()

@@ -20,7 +20,7 @@ from simnet.studies.results import StudyResult, labels
 
 FIGURES = (
     *("test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon", "simulated", "staleness_mean"),
-    *("airtime_sent", "joules"),
+    *("airtime_sent", "joules", "declared_epsilon"),
 )
 """What a setting is judged by: the columns of summary.json."""
 OBJECTIVES = ("test_error", "wire_bytes", "proven_epsilon")

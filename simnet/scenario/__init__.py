@@ -311,9 +311,9 @@ class Scenario(Section):
         return cls.of(parse(text, name), folder=folder)
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], *, folder: Path | None = None) -> Scenario:
-        """Validate plain dictionaries shaped like the TOML file."""
-        return cls._of(content, Loading(folder))
+    def of(cls, content: Mapping[str, Any], *, folder: Path | None = None, only_reading: bool = False) -> Scenario:
+        """Validate plain dictionaries shaped like the TOML file; who is only reading runs no code that they name."""
+        return cls._of(content, Loading(folder, allowed=not only_reading))
 
     @classmethod
     def _of(cls, content: Mapping[str, Any], loading: Loading) -> Scenario:

@@ -24,7 +24,7 @@ Interval = Literal["t", "bootstrap"]
 
 COSTS = (
     *("t", "wire_bytes", "payload_bytes", "messages", "broadcasts", "proven_epsilon", "claimed_epsilon", "round"),
-    *("airtime_sent", "joules"),
+    *("airtime_sent", "joules", "declared_epsilon"),
 )
 _LEVEL = 0.95
 _RESAMPLES = 2000

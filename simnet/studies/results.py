@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEADLINES = ("test_error", "wire_bytes", "simulated", "proven_epsilon")
-ON_AIR = ("airtime_sent", "joules")
-"""Headlines of studies whose agents share a channel, or have prices of power."""
+AT_TIMES = ("airtime_sent", "joules", "declared_epsilon")
+"""Headlines of studies whose agents share a channel, have prices of power, or whose methods declare what they cost."""
 
 
 class StudyResult:
@@ -56,7 +56,7 @@ class StudyResult:
     @property
     def headlines(self) -> list[str]:
         """The figures that a table shows if nobody chooses others."""
-        return [*HEADLINES, *(name for name in ON_AIR if name in self.runs.columns)]
+        return [*HEADLINES, *(name for name in AT_TIMES if name in self.runs.columns)]
 
     @property
     def rounds(self) -> pl.DataFrame:

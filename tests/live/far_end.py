@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from simnet.live import certificates
+from simnet.live.chain import ORIGIN
 from simnet.live.channel import Channel
 from simnet.network import frame
 
@@ -21,7 +22,7 @@ async def play(folder: Path, me: int, here: str, there: str, port: int, count: i
     arrived: asyncio.Queue[int] = asyncio.Queue()
     ready = asyncio.Event()
 
-    def take(_: int, raw: bytes) -> None:
+    def take(_: int, raw: bytes, head: bytes) -> None:
         arrived.put_nowait(frame.decode(raw).round)
         asyncio.get_running_loop().call_soon(lambda: channel.confirm(channel.seen))
 
@@ -41,14 +42,14 @@ async def play(folder: Path, me: int, here: str, there: str, port: int, count: i
     await ready.wait()
     if me == 1:
         while True:
-            channel.send(0, _value(me, await arrived.get()))
-    channel.send(1, _value(me, 0))
+            channel.send(0, _value(me, await arrived.get()), ORIGIN)
+    channel.send(1, _value(me, 0), ORIGIN)
     await arrived.get()
     before = _segments()
     trips, rounds = [], []
     for round in range(1, count + 1):
         start = time.perf_counter()
-        channel.send(1, _value(me, round))
+        channel.send(1, _value(me, round), ORIGIN)
         rounds.append(await arrived.get())
         trips.append(time.perf_counter() - start)
     sent, again = (after - earlier for after, earlier in zip(_segments(), before, strict=True))

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from simnet.live import certificates
+from simnet.live.chain import ORIGIN
 from simnet.live.channel import Channel
 from simnet.live.connection import Connection, Limits
-from simnet.live.envelope import Envelope, EnvelopeKind, encode, run_id
+from simnet.live.envelope import GREETING_BYTES, Envelope, EnvelopeKind, Greeting, encode, run_id
 from simnet.network import frame
 
 HOST = "127.0.0.1"
@@ -27,14 +28,17 @@ def value(sender: int, round: int, payload: bytes = b"model") -> bytes:
     return frame.encode(frame.Kind.VALUE, sender=sender, round=round, payload=payload)
 
 
-def hello(sender: int, *, incarnation: int = 1, sequence: int = 0, run: str = RUN) -> bytes:
-    return encode(Envelope(EnvelopeKind.HELLO, run_id(run), sender, incarnation, sequence))
+def hello(
+    sender: int, *, incarnation: int = 1, sequence: int = 0, run: str = RUN, held: Greeting | None = None
+) -> bytes:
+    content = (held or Greeting()).encode()
+    return encode(Envelope(EnvelopeKind.HELLO, run_id(run), sender, incarnation, sequence, content))
 
 
 def data(
     sender: int, sequence: int, *, incarnation: int = 1, run: str = RUN, content: bytes | None = None, round: int = 0
 ) -> bytes:
-    content = value(sender, round) if content is None else content
+    content = ORIGIN + (value(sender, round) if content is None else content)
     return encode(Envelope(EnvelopeKind.DATA, run_id(run), sender, incarnation, sequence, content))
 
 
@@ -77,7 +81,7 @@ class Party:
 
         return note
 
-    def _take(self, peer: int, raw: bytes) -> None:
+    def _take(self, peer: int, raw: bytes, head: bytes) -> None:
         if self._on_frame is not None:
             self._on_frame(peer, raw)
         self.got.append((peer, frame.decode(raw).round))
@@ -108,7 +112,7 @@ class Party:
 
     def send(self, peer: int, *rounds: int) -> None:
         for round in rounds:
-            self.channel.send(peer, value(self.me, round))
+            self.channel.send(peer, value(self.me, round), ORIGIN)
 
 
 @asynccontextmanager
@@ -146,7 +150,7 @@ class Caller:
     def say(self, *pieces: bytes) -> None:
         self.writer.write(b"".join(pieces))
 
-    async def hear(self, limit: int = 0) -> Envelope:
+    async def hear(self, limit: int = GREETING_BYTES) -> Envelope:
         """The next envelope, with at most so many bytes of content."""
         async with asyncio.timeout(PATIENCE):
             item = await Connection(self.reader, self.writer).receive(limit, PATIENCE)

@@ -33,3 +33,35 @@ def test_a_folder_of_another_scenario_is_refused(tmp_path):
 
     with pytest.raises(LiveError, match="another scenario"):
         folder.keep_scenario(tmp_path, "rounds = 4")
+
+
+def test_a_folder_whose_agent_has_not_begun_may_have_an_empty_journal(tmp_path):
+    (tmp_path / "journal").touch()
+    folder.secret(tmp_path)
+
+    folder.refuse_to_forget(tmp_path, empty=True)
+
+
+@pytest.mark.parametrize("journal", [True, False])
+def test_a_folder_whose_agent_has_begun_must_have_its_journal(tmp_path, journal):
+    folder.begin(tmp_path)
+    if journal:
+        (tmp_path / "journal").touch()
+
+    with pytest.raises(LiveError, match="its journal is empty or gone, so nobody knows what it has sent"):
+        folder.refuse_to_forget(tmp_path, empty=True)
+    folder.refuse_to_forget(tmp_path, empty=False)
+
+
+def test_a_secret_must_have_its_journal(tmp_path):
+    folder.secret(tmp_path)
+
+    with pytest.raises(LiveError, match="its journal is gone"):
+        folder.refuse_to_forget(tmp_path, empty=True)
+
+
+def test_a_process_that_was_outnumbered_is_followed_by_a_later_one(tmp_path):
+    folder.incarnation(tmp_path)
+    folder.outnumbered(tmp_path, 7)
+
+    assert folder.incarnation(tmp_path) == 8

@@ -12,6 +12,7 @@ import pytest
 from simnet.errors import FrameError, LiveError
 from simnet.live import certificates
 from simnet.live.certificates import Certificates
+from simnet.live.chain import ORIGIN
 from simnet.live.channel import Channel
 from simnet.live.connection import Limits
 from simnet.live.envelope import Envelope, EnvelopeKind, encode, run_id
@@ -83,7 +84,7 @@ def test_a_connection_cut_at_any_place_costs_no_frame_and_doubles_none(deploymen
         left.peers[1] = await proxy.start()
         async with running(right, left):
             for round in range(60):
-                left.channel.send(1, value(0, round, bytes(97 * (round % 11))))
+                left.channel.send(1, value(0, round, bytes(97 * (round % 11))), ORIGIN)
             await right.has(*((0, round) for round in range(60)))
             await left.is_rid_of_all()
             assert proxy.cuts >= 10
@@ -100,7 +101,7 @@ def test_a_frame_cut_in_its_middle_is_sent_again(deployment: Path) -> None:
         proxy = Proxy(lambda: right.channel.address, [200_000])
         left.peers[1] = await proxy.start()
         async with running(right, left):
-            left.channel.send(1, value(0, 5, bytes(1_000_000)))
+            left.channel.send(1, value(0, 5, bytes(1_000_000)), ORIGIN)
             left.send(1, 6)
             await right.has((0, 5), (0, 6))
             assert proxy.cuts == 1
@@ -192,7 +193,7 @@ def test_what_a_crashed_process_had_yet_to_send_can_be_sent_by_the_next(deployme
         assert saved == {1: (value(0, 1), value(0, 2))}
         again = Party(deployment, 0, {1: NOWHERE}, incarnation=2)
         for frame in saved[1]:
-            again.channel.send(1, frame)
+            again.channel.send(1, frame, ORIGIN)
         async with running(again, right):
             await right.has((0, 1), (0, 2))
             await again.is_rid_of_all()
@@ -297,8 +298,8 @@ def test_a_neighbour_that_sends_anothers_frame_is_refused_the_frame_and_keeps_it
     async def story() -> None:
         left, right = pair(deployment)
         async with running(left, right):
-            left.channel.send(1, value(3, 1))
-            left.channel.send(1, b"no frame")
+            left.channel.send(1, value(3, 1), ORIGIN)
+            left.channel.send(1, b"no frame", ORIGIN)
             left.send(1, 2)
             await right.has((0, 2))
             await left.is_rid_of_all()
@@ -512,7 +513,7 @@ def test_a_neighbour_that_takes_frames_and_never_says_so_is_dialled_again(deploy
             for _ in range(3):
                 client = await mute.calls.get()
                 again = await client.hear(1000)
-                assert (again.sequence, again.content) == (1, value(0, 1))
+                assert (again.sequence, again.content) == (1, ORIGIN + value(0, 1))
                 client.hang_up()
         await mute.close()
 
@@ -550,7 +551,7 @@ def test_a_neighbour_that_answers_nonsense_is_refused_and_nothing_is_forgotten(
 
 def test_when_too_much_waits_for_a_neighbour_the_oldest_goes_and_is_reported(deployment: Path) -> None:
     async def story() -> None:
-        left, right = pair(deployment, limits=Limits(outbox_bytes=5 * (len(value(0, 0)) + 128)))
+        left, right = pair(deployment, limits=Limits(outbox_bytes=5 * (len(ORIGIN + value(0, 0)) + 128)))
         left.send(1, *range(12))
         assert left.overflowed == list(range(7))
         async with running(left, right):
@@ -582,7 +583,7 @@ def test_without_tls_only_loopback_will_do(deployment: Path) -> None:
 
 def test_a_frame_that_is_too_long_is_told_in_a_sentence() -> None:
     with pytest.raises(FrameError, match="a frame of 4194305 bytes is too long for the channel: 4194304 at most"):
-        _channel(None, (HOST, 0), {1: NOWHERE}).send(1, bytes(4194305))
+        _channel(None, (HOST, 0), {1: NOWHERE}).send(1, bytes(4194305), ORIGIN)
 
 
 def test_a_port_that_is_taken_is_named(deployment: Path) -> None:

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from simnet.errors import FrameError
 from simnet.live.connection import Connection
 from simnet.live.envelope import (
+    GREETING_BYTES,
     HEADER_BYTES,
     Envelope,
     EnvelopeKind,
+    Greeting,
     Header,
     Reason,
     Refused,
@@ -116,14 +118,14 @@ def _with(field: slice, content: bytes) -> bytes:
     ("raw", "reason"),
     [
         (_with(slice(0, 2), b"sN"), Reason.MALFORMED),
-        (_with(slice(2, 3), b"\x02"), Reason.VERSION),
+        (_with(slice(2, 3), b"\x03"), Reason.VERSION),
         (_with(slice(3, 4), b"\x09"), Reason.MALFORMED),
         (_with(slice(40, 44), b"\xff\xff\xff\xff"), Reason.OVERSIZED),
-        (_with(slice(3, 4), b"\x01"), Reason.MALFORMED),
+        (_with(slice(3, 4), b"\x03"), Reason.MALFORMED),
         (_with(slice(20, 21), b"\x05"), Reason.CHECKSUM),
         (_with(slice(-1, None), b"\x00"), Reason.CHECKSUM),
     ],
-    ids=["magic", "version", "kind", "length", "a hello with content", "sender", "content"],
+    ids=["magic", "version", "kind", "length", "an acknowledgement with content", "sender", "content"],
 )
 def test_each_fault_has_its_word(raw: bytes, reason: Reason) -> None:
     with pytest.raises(Refused) as refused:
@@ -145,15 +147,25 @@ def test_four_gibibytes_that_are_only_announced_cost_nothing() -> None:
 
 def test_the_layout_is_what_the_documentation_says() -> None:
     raw = encode(Envelope(EnvelopeKind.DATA, run_id("a run"), 3, 2, 7, b"frame"))
-    assert raw[:4] == b"sE\x01\x02"
+    assert raw[:4] == b"sE\x02\x02"
     assert raw[4:20].hex() == "7666f0507e9b2d38e9dee8b3a19b4379"
     assert raw[20:44] == b"\x03\0\0\0" + b"\x02" + bytes(7) + b"\x07" + bytes(7) + b"\x05\0\0\0"
     assert raw[48:] == b"frame"
 
 
+def test_a_greeting_is_what_the_documentation_says_and_nothing_longer_or_shorter() -> None:
+    raw = Greeting(2, 7, b"h" * 32).encode()
+
+    assert raw == b"\x02" + bytes(7) + b"\x07" + bytes(7) + b"h" * 32
+    assert Greeting.decode(raw) == Greeting(2, 7, b"h" * 32)
+    for wrong in (raw[:-1], raw + b"h", b""):
+        with pytest.raises(Refused, match="48 bytes of content"):
+            Greeting.decode(wrong)
+
+
 def test_a_header_is_the_same_whatever_follows_it() -> None:
-    assert isinstance(head(hello(0), 0), Header)
-    assert head(hello(0), 0) == head(hello(0), LIMIT)
+    assert isinstance(head(hello(0), GREETING_BYTES), Header)
+    assert head(hello(0), GREETING_BYTES) == head(hello(0), LIMIT)
 
 
 def test_every_word_is_explained_and_no_other() -> None:

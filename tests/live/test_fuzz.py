@@ -8,7 +8,7 @@ import ssl
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ import pytest
 from simnet.build import build
 from simnet.live import certificates
 from simnet.live.agent import LiveAgent, Placement, serve
+from simnet.live.chain import ORIGIN
 from simnet.live.envelope import HEADER_BYTES, Reason
 from simnet.live.fleet import free_ports
 from simnet.network import frame
@@ -206,6 +207,9 @@ class _Supervisor:
     def round_finished(self, round: int) -> None:
         self.begun.set()
 
+    def waits_for(self, peers: Sequence[int]) -> None:
+        pass
+
     def refused(self, peer: int | None, reason: str) -> None:
         self.refusals[reason] += 1
         if self.refusals.total() == self._much:
@@ -262,7 +266,7 @@ def test_agents_with_a_neighbour_that_talks_nonsense_finish_their_rounds(deploym
             for peer, supervisor in enumerate(supervisors):
                 await supervisor.begun.wait()
                 for _ in range(count):
-                    hostile.channel.send(peer, _nonsense(chance, agreed.rounds, world.learning.features))
+                    hostile.channel.send(peer, _nonsense(chance, agreed.rounds, world.learning.features), ORIGIN)
         for supervisor in supervisors:
             assert supervisor.finished.is_set()
             assert supervisor.refusals == {"unusable": count}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.msgpack import decode, encode
 
+from simnet.live.chain import Chain
 from simnet.live.journal import (
     Heard,
     Journal,
@@ -133,7 +134,9 @@ class Watched(Journal):
 def kept(tmp_path):
     confirmed = []
     journal = Watched(tmp_path / "journal")
-    memory = JournalMemory(journal, lambda: b"state", lambda: {1: (1, 5)}, confirmed.append, lambda round: None)
+    memory = JournalMemory(
+        journal, lambda: b"state", lambda: {1: (1, 5)}, confirmed.append, lambda round: None, Chain(0)
+    )
     return memory, journal, confirmed
 
 
@@ -143,9 +146,9 @@ def test_frames_are_safe_with_all_that_was_noted_before_them(tmp_path):
     memory.event(0.1, events.PrivacySpent(0, 1, "release", "m", {}))
     memory.sending(1, {1: b"frame"})
 
-    assert journal.safe == [2]
-    assert [kind for kind, _ in read(journal.path)] == [RecordKind.EVENT, RecordKind.SENDING]
-    assert decode(list(read(journal.path))[1][1], type=Sending) == Sending(1, {1: b"frame"})
+    assert journal.safe == [3]
+    assert [kind for kind, _ in read(journal.path)] == [RecordKind.EVENT, RecordKind.LINK, RecordKind.SENDING]
+    assert decode(list(read(journal.path))[2][1], type=Sending) == Sending(1, {1: b"frame"})
 
 
 def test_neighbours_may_forget_what_came_in_before_it_was_made_safe(tmp_path):
@@ -168,4 +171,4 @@ def test_a_round_is_made_safe_once_whether_it_sends_or_not(tmp_path):
     memory.sending(4, {1: b"frame"})
     memory.finished(4, NOTHING, NOTHING)
 
-    assert journal.safe == [1, 5, 7, 8]
+    assert journal.safe == [2, 7, 10, 12]

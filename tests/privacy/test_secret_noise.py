@@ -11,7 +11,7 @@ from simnet.build import build
 from simnet.live import checkpoint
 from simnet.methods.peer import alone
 from simnet.privacy.noise import TAU, gamma_type, gaussian, laplace
-from simnet.privacy.secret_noise import CipherNoise, secret_streams
+from simnet.privacy.secret_noise import Absorbed, CipherNoise, secret_streams
 from simnet.simulate import peers_of
 from tests.worlds import live_world
 
@@ -90,3 +90,42 @@ def test_a_restarted_agent_goes_on_with_the_very_next_numbers(name):
     assert (one is None) == (other is None)
     assert one is None or one[0].tobytes() == other[0].tobytes()
     assert after.noise_source.standard_normal(4).tolist() == before.noise_source.standard_normal(4).tolist()
+
+
+def drawn(*absorbed):
+    """Two draws of an agent's noise after it has taken in these values one after another."""
+    taken = Absorbed()
+    rng = secret_streams(SECRET, taken).generator("noise", 0)
+    found = [rng.standard_normal(2).tolist()]
+    for value in absorbed:
+        taken.add([value])
+        found.append(rng.standard_normal(2).tolist())
+    return found
+
+
+def test_a_history_that_is_lived_again_to_the_letter_has_the_same_noise():
+    assert drawn(b"one", b"two") == drawn(b"one", b"two")
+
+
+def test_two_histories_share_their_noise_up_to_where_they_part_and_never_again():
+    one, other = drawn(b"one", b"two", b"three"), drawn(b"one", b"2", b"three")
+
+    assert one[:2] == other[:2]
+    assert not {tuple(each) for each in one[2:]} & {tuple(each) for each in other[2:]}
+
+
+def test_an_agent_that_is_put_back_and_hears_something_else_has_other_noise():
+    """The state that was restored is a whole checkpoint, the secret and the count of blocks included."""
+    world = build(live_world())
+    fixed = {"objective": world.training[0], "plan": world.calibration.plans[0]}
+    releases = []
+    for heard in (b"a model", b"another", b"a model"):
+        taken = Absorbed()
+        peer = peers_of(world, secret_streams(SECRET, taken))[0]
+        if not releases:
+            backup = checkpoint.save({"peer": peer, "absorbed": taken}, fixed)
+        checkpoint.restore(backup, {"peer": peer, "absorbed": taken}, fixed)
+        taken.add([heard])
+        releases.append(alone(peer.propose(1)).release[0].tobytes())
+
+    assert releases[0] == releases[2] != releases[1]

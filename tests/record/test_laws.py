@@ -208,6 +208,34 @@ def test_a_release_must_be_paid_for_first():
     assert late[1].endswith("agent 0 in round 1 pays for a release after making it")
 
 
+def paid_with(mechanism: str, round: int, message: int) -> list[ev.Event]:
+    started, _, *rest = broadcast(0, round, message)
+    return [started, ev.PrivacySpent(0, round, "release", mechanism, {}), *rest]
+
+
+def test_what_is_recycled_needs_something_that_was_paid_for_or_heard():
+    """Such a log used to hold, at ε = 0."""
+    (finding,) = pair(*paid_with("recycled", 1, 1), *ended(0, 1, 1))
+    assert finding.endswith("recycles before it has paid for anything or used what a neighbour released")
+    unheard = pair(*paid_with("recycled", 1, 1), *ended(0, 1, 1), *paid_with("recycled", 2, 2), *ended(0, 2, 2))
+    assert len(unheard) == 2
+    assert pair(*broadcast(0, 1, 1), *ended(0, 1, 1), *paid_with("recycled", 2, 2), *ended(0, 2, 2)) == []
+
+
+def test_what_a_neighbour_released_is_a_source_once_it_was_used():
+    heard = [*broadcast(1, 1, 1), ev.MessageDelivered(0, 1, 1, 1)]
+    skipped = [ev.RoundStarted(0, 1), ev.BroadcastSkipped(0, 1, "listening"), *ended(0, 1, 0)]
+    assert pair(*heard, *skipped, *paid_with("recycled", 2, 2), *ended(0, 2, 1)) == []
+    (finding,) = pair(*heard, *paid_with("recycled", 1, 2), *ended(0, 1, 0))
+    assert "recycles before" in finding
+
+
+def test_a_charge_for_rows_pays_for_no_release():
+    unpaid, uneven = pair(*paid_with("trusted-upload", 1, 1), *ended(0, 1, 1))
+    assert unpaid.endswith("agent 0 in round 1 makes a release that it has not paid for")
+    assert uneven.endswith("has 0 ledger entries for 1 releases and 1 broadcasts")
+
+
 def test_paying_without_releasing_is_noticed():
     skip = ev.BroadcastSkipped(0, 1, "budget")
     (finding,) = pair(*broadcast(0, 1, 1)[:2], skip, *ended(0, 1, 1))

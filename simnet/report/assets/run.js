@@ -15,7 +15,7 @@ const curves = [
   curve("Test error", [["mean over agents", "test_error", accent]], { format: (v) => `${+(100 * v).toFixed(2)}%`, full: format.percent }),
   curve("Loss", [["training loss", "train_loss", accent], ["objective", "objective", second, "5 3"]], ticks),
   curve("Bytes sent", [["on the wire", "wire_bytes", accent], ["payload", "payload_bytes", second, "5 3"]], { format: format.bytes, zero: true }),
-  curve("ε spent, worst agent", [["proven", "proven_epsilon", accent], ["claimed", "claimed_epsilon", second, "5 3"]], { ...ticks, zero: true, reference: data.budget }),
+  curve("ε spent, worst agent", [["proven", "proven_epsilon", accent], ["claimed", "claimed_epsilon", second, "5 3"], ["declared", "declared_epsilon", second, "2 3"]].filter(([, key]) => key in rounds), { ...ticks, zero: true, reference: data.budget }),
   curve("Disagreement, logarithmic", [["consensus", "consensus", accent], ["dual drift", "dual_drift", second, "5 3"]], { ...ticks, log: true }),
   curve("Staleness of used values", [["mean", "staleness_mean", accent], ["95th percentile", "staleness_p95", second, "5 3"]], { ...ticks, zero: true }),
 ].filter((spec) => spec.series.some((line) => line.values.some((value) => value != null))) // published records have no loss
@@ -62,7 +62,7 @@ showTable(byId("link-table"), `${data.name}-links`, [column("a", "from"), column
   rare("unreachable"), rare("refused"), rare("retransmissions", "repeated")], data.links);
 showTable(byId("agent-table"), `${data.name}-agents`, [column("agent", "agent"), column("rows", "rows"), column("degree", "degree"),
   column("test_error", "test error", format.percent), column("train_loss", "loss", format.figure), column("proven_epsilon", "ε proven", format.figure),
-  column("claimed_epsilon", "ε claimed", format.figure), column("broadcasts", "sent"), rare("skips"), column("messages", "messages"),
+  column("claimed_epsilon", "ε claimed", format.figure), column("declared_epsilon", "ε declared", format.figure), column("broadcasts", "sent"), rare("skips"), column("messages", "messages"),
   column("delivered", "delivered"), rare("lost"), rare("overflowed"), rare("unreachable"), rare("refused"), rare("retransmissions", "repeated"),
   column("wire_bytes", "bytes", format.bytes), column("staleness_mean", "staleness", format.figure), column("airtime", "airtime, s", format.figure), column("rounds", "rounds")], data.agents);
 
@@ -72,7 +72,7 @@ byId("save-scenario").addEventListener("click", () => save("scenario.toml", data
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => { each.open = true; }));
 
 function showPrivacy() {
-  const epsilon = [column("proven_epsilon", "ε proven", format.figure), column("claimed_epsilon", "ε claimed", format.figure)];
+  const epsilon = [column("proven_epsilon", "ε proven", format.figure), column("claimed_epsilon", "ε claimed", format.figure), column("declared_epsilon", "ε declared", format.figure)];
   showTable(byId("account-table"), `${data.name}-accounts`, [column("agent", "agent"), column("charges", "charges"), ...epsilon,
     ...(new Set(data.accounts.basis).size > 1 ? [column("basis", "basis", format.text, "long")] : [])], data.accounts);
   showTable(byId("kind-table"), `${data.name}-mechanisms`, [column("mechanism", "mechanism", format.text, "text"), column("spent_on", "paid for", format.text, "text"),
@@ -89,7 +89,7 @@ function showPrivacy() {
       x: { label: "links between observer and observed", name: "links:", values: nearby.map(([links]) => links), format: format.count, whole: true },
       y: { ...ticks, zero: true, reference: data.observers.eavesdropper }, series: [{ name: "ε", values: nearby.map(([, epsilon]) => epsilon), colour: accent }] });
   }
-  for (const [key, title] of [["proven_epsilon", "Proven ε of every agent"], ["claimed_epsilon", "Claimed ε of every agent"]]) {
+  for (const [key, title] of [["proven_epsilon", "Proven ε of every agent"], ["claimed_epsilon", "Claimed ε of every agent"], ["declared_epsilon", "Declared ε of every agent"]]) {
     const lines = spentByRound(key);
     if (lines) new Chart(byId("privacy-charts"), { title, x: axes.round, y: { ...ticks, zero: true }, series: lines });
   }

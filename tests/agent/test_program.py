@@ -1,0 +1,102 @@
+"""What leaves an agent is paid for, whatever its method says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simnet import Result, Scenario, run
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.program import due
+from simnet.methods.peer import Proposal
+from simnet.privacy.ledger import BARE, RECYCLED, Charge, Ledger
+from tests.methods.noisy_descent import NoisyDescent, running
+from tests.worlds import unlawful, world
+
+pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer")
+GAUSSIAN = Charge.of("gaussian", {"sensitivity": 1.0, "sigma": 9.0})
+TEST = Charge.of("pure", {"epsilon": 0.1}, "test")
+UPLOAD = Charge.of("trusted-upload", {})
+SOMETHING = (np.zeros(2),)
+
+
+def story(calibration: str, **fields: str) -> Scenario:
+    return running(world(privacy={"calibration": calibration}), NoisyDescent(**fields))
+
+
+def lawful_run(scenario: Scenario) -> Result:
+    found = run(scenario)
+    assert unlawful(found) == []
+    return found
+
+
+def epsilon(found: Result) -> float | None:
+    return found.summary["privacy"]["proven_epsilon"]
+
+
+@pytest.mark.parametrize(
+    ("charges", "paid"),
+    [
+        ((GAUSSIAN,), (GAUSSIAN,)),
+        ((), (BARE,)),
+        ((TEST,), (TEST, BARE)),
+        ((TEST, GAUSSIAN), (TEST, GAUSSIAN)),
+        ((UPLOAD,), (BARE,)),
+        ((RECYCLED,), (BARE,)),
+        ((TEST, RECYCLED), (TEST, BARE)),
+    ],
+)
+def test_a_release_is_paid_or_bare(charges, paid):
+    assert due(Proposal(SOMETHING, 1, 0.0, charges), Ledger(1e-4), heard=False) == paid
+
+
+def test_what_is_recycled_has_a_source():
+    again, ledger = Proposal(SOMETHING, 1, 0.0, (RECYCLED,)), Ledger(1e-4)
+    assert due(again, ledger, heard=True) == (RECYCLED,)
+    ledger.spend(RECYCLED)
+    assert due(again, ledger, heard=False) == (BARE,)
+    ledger.spend(GAUSSIAN)
+    assert due(again, ledger, heard=False) == (RECYCLED,)
+
+
+def test_a_skipped_round_pays_for_its_test_alone():
+    assert due(Proposal(None, 1, 0.0, (TEST,), skipped="test"), Ledger(1e-4), heard=False) == (TEST,)
+    assert due(Proposal(None, 1, 0.0, skipped="listening"), Ledger(1e-4), heard=False) == ()
+
+
+def test_the_common_start_is_nothing_that_was_heard():
+    room = Neighbourhood([1], SOMETHING, aligned=False)
+    room.read()
+    assert not room.used
+    room.hear(1, 1, SOMETHING)
+    assert not room.used  # it has come, and nobody has looked at it
+    room.read()
+    assert room.used
+
+
+@pytest.mark.parametrize("charges", ["nothing", "recycled", "trusted-upload"])
+def test_a_method_that_forgets_to_pay_is_told_to_have_no_privacy(charges):
+    """It used to cost ε = 0: "nothing was released"."""
+    found = lawful_run(story("none", charges=charges))
+    assert found.summary["communication"]["broadcasts"] == 72
+    assert epsilon(found) is None
+    assert "no noise, no privacy" in found.summary["privacy"]["basis"]
+
+
+@pytest.mark.parametrize("charges", ["nothing", "recycled", "trusted-upload", "declared"])
+def test_under_a_budget_nothing_leaves_that_no_proof_pays_for(charges):
+    found = lawful_run(story("proven", charges=charges))
+    assert found.summary["communication"]["broadcasts"] == 0
+    assert found.summary["skips_by_reason"]["budget"] == 72
+    assert epsilon(found) == 0.0
+
+
+def test_a_method_that_pays_meets_its_budget_and_claims_nothing_of_others():
+    found = lawful_run(story("proven"))
+    assert epsilon(found) == pytest.approx(1.0, abs=1e-6)
+    assert found.summary["privacy"]["claimed_epsilon"] is None
+    assert found.summary["accuracy"]["test_error"] < 0.35
+
+
+def test_runs_repeat_bit_by_bit():
+    assert run(story("proven")).summary["digest"] == run(story("proven")).summary["digest"]
