@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from simnet.check.kit import LOADS, Progress, asked, looked_at
-from simnet.check.outcome import CheckResult, Outcome, Status
-from simnet.check.subject import Subject, subject
+from simnet.check.outcome import CheckResult, Failing, Outcome, Status
+from simnet.check.subject import subject
 
-__all__ = ["CheckResult", "Outcome", "Status", "check", "check_all", "subject"]
+__all__ = ["CheckResult", "Outcome", "Status", "check"]
 
 
 def check(
@@ -35,15 +35,10 @@ def check(
         quick: whether to leave live runs and audits out.
         progress: told how many checks are done, of how many.
     """
-    return check_all(reference, subject(reference, changes, scenario), quick=quick, progress=progress)
-
-
-def check_all(
-    reference: str, found: Subject | tuple[str, str], *, quick: bool = False, progress: Progress | None = None
-) -> CheckResult:
-    """Ask what was found under a name everything; what cannot be used fails the first check."""
-    if isinstance(found, tuple):
-        return CheckResult(reference, "", None, (Outcome(LOADS.name, Status.FAILED, found[1], LOADS.why),))
+    try:
+        found = subject(reference, changes, scenario)
+    except Failing as sentence:
+        return CheckResult(reference, "", None, (Outcome(LOADS.name, Status.FAILED, str(sentence), LOADS.why),))
     bound = getattr(found.part, "bound", None)
     outcomes = tuple(looked_at(found, asked(found, quick=quick), progress))
     return CheckResult(reference, found.place.path, None if bound is None else bound.sha256, outcomes)

@@ -63,8 +63,9 @@ def _same(one: Any, other: Any) -> bool:
 def agrees(subject: Subject) -> str:
     """Three processes that speak over sockets make the same releases as the simulation."""
     scenario = _deployed(subject, 6)
-    found = live.run(scenario, tls=False)
-    _compare(found, run(scenario))
+    fleets: list[Fleet] = []
+    found = live.run(scenario, tls=False, watch=fleets.append)
+    _compare(found, run(scenario), fleets[0])
     return f"three processes make the same {_releases(found)} releases as the simulation"
 
 
@@ -80,7 +81,7 @@ def survives_a_kill(subject: Subject) -> str:
     found = live.run(scenario, tls=False, watch=watch)
     if not fleets[0].restarts:
         raise Inapplicable("the run was over before its agent could be killed")
-    _compare(found, run(scenario))
+    _compare(found, run(scenario), fleets[0])
     return "an agent is killed and started again, and nobody can tell by the releases"
 
 
@@ -100,7 +101,9 @@ def _kill(fleet: Fleet, agent: int) -> None:
         os.kill(fleet.process(agent), signal.SIGKILL)
 
 
-def _compare(found: Result, simulated: Result) -> None:
+def _compare(found: Result, simulated: Result, fleet: Fleet) -> None:
+    if fleet.refusals:
+        raise Failing(f"live, messages are refused: {min(fleet.refusals)}; let `message_lengths` say how long they are")
     for kind in _COURSE:
         one, other = _told(found, kind), _told(simulated, kind)
         if one != other:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simnet.build import World, build
+from simnet.check.outcome import Failing
 from simnet.errors import ScenarioError
 from simnet.methods.peer import Peer
 from simnet.parts.foreign import Loading, is_reference, load
@@ -91,7 +92,7 @@ class Subject:
     def three_agents(self) -> dict[str, Any]:
         """The changes that leave three agents which wait for each other, and break by no fault."""
         kind = "star" if self.scenario.algorithm.central else "ring"
-        pacing = {"kind": "barrier", "patience": 60.0}
+        pacing = {"kind": "barrier", "patience": 10.0}
         return {"topology": {"kind": kind, "agents": 3}, "network.pacing": pacing, "fault": []}
 
 
@@ -102,21 +103,21 @@ def played(world: World, peers: list[Peer]) -> Result:
 
 def subject(
     reference: str, changes: Mapping[str, Any] | None = None, scenario: Path | None = None
-) -> Subject | tuple[str, str]:
-    """The part of that name; or the name, and a sentence about why it cannot be used.
+) -> Subject:
+    """The part of that name.
 
     Args:
         reference: `my_file.py:MyMethod`, `package.module:MyMethod`, or a word of simnet's own such as `pp-admm`.
         changes: fields of the scenario by their dotted paths.
         scenario: a scenario file in place of the small world.
 
-    A name that leads nowhere is a ScenarioError.
+    A name that leads nowhere is a ScenarioError; a class that cannot be used is `Failing`, with a sentence.
     """
     folder = None if scenario is None else scenario.parent
     try:
         where, part = _found(reference, Loading(folder))
     except ValueError as error:
-        return reference, str(error)
+        raise Failing(str(error)) from None
     if scenario is None:
         content = _small(reference, where, part)
     else:
