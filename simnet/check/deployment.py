@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from simnet.build import World, build
 from simnet.check.outcome import Failing, Inapplicable
 from simnet.check.subject import Subject
 from simnet.errors import LiveError, ScenarioError
@@ -38,8 +37,8 @@ def kept_in_checkpoints(subject: Subject) -> str:
         back = checkpoint.restore(saved, {"peer": fresh}, fixed, modules)["peer"]
     except (LiveError, TypeError, AttributeError, ValueError) as error:
         raise Failing(
-            f"an agent cannot be restarted: {error}; let a peer hold arrays, numbers, generators and objects of its own "
-            "module"
+            f"an agent cannot be restarted: {error}; let a peer hold arrays, numbers, generators and objects of its "
+            "own module"
         ) from None
     one, other = alone(peer.propose(2)), alone(back.propose(2))
     if not _same(one.release, other.release):

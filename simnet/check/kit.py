@@ -71,11 +71,15 @@ CHECKS: tuple[Check, ...] = (
     Check("plan", "ε is known before anything runs", spending.planned, ("charges",), of_methods=True),
     Check("budget", "ε is met by a proof", spending.within_budget, ("plan",), of_methods=True),
     Check("bare", "without noise nothing is promised", spending.bare, ("charges",), of_methods=True),
-    Check("checkpoint", "a live agent goes on after a kill", deployment.kept_in_checkpoints, ("runs",), of_methods=True),
+    Check(
+        "checkpoint", "a live agent goes on after a kill", deployment.kept_in_checkpoints, ("runs",), of_methods=True
+    ),
     Check("live", "real agents do what simulated ones do", deployment.agrees, ("same seed", "checkpoint"), True, True),
     Check("live, killed", "an agent may die at any time", deployment.survives_a_kill, ("live",), True, True),
     Check("audit", "noise is looked at, not believed", small_audit.audited, ("followed", "noise", "plan"), True, True),
-    Check("audit of a lie", "an audit that finds nothing must mean it", small_audit.lie_is_found, ("audit",), True, True),
+    Check(
+        "audit of a lie", "an audit that finds nothing must mean it", small_audit.lie_is_found, ("audit",), True, True
+    ),
 )
 """All of them, in the order in which they are run and shown."""
 

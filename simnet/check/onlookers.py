@@ -1,4 +1,4 @@
-"""Peers with somebody who looks on: what they propose, what they do with what they are given, and who can follow them."""
+"""Peers with somebody who looks on: what they propose, what they do with what they get, and who can follow them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Borrower(Onlooker):
         for vector, bits, round in self._lent:
             if vector.tobytes() != bits:
                 raise Failing(
-                    f"{where} of round {t} writes into a vector that came with round {round}, and that others hold too; "
+                    f"{where} of round {t} writes into a vector that came with round {round}, and others hold it, too; "
                     "make a new one: x = x + …, not x += …"
                 )
 

@@ -1,4 +1,4 @@
-"""Does a part give the same run again? In this process, in others, on another machine's disk; from named streams alone."""
+"""Does a part give the same run again? In this process and in others, by named streams alone, whatever the time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def same_seed(subject: Subject) -> str:
 
 def fresh_process(subject: Subject) -> str:
     """In new processes, with other hashes of texts: the order of a set must not matter."""
-    task = json.dumps({"content": dict(subject.content), "folder": None if subject.folder is None else str(subject.folder)})
+    task = json.dumps(
+        {"content": dict(subject.content), "folder": None if subject.folder is None else str(subject.folder)}
+    )
     found = elsewhere([("content", task.encode(), {"PYTHONHASHSEED": seed}, None) for seed in HASH_SEEDS])
     if any(digest != subject.result.digest for digest in found):
         raise Failing("a new process gives another run; sort what comes out of a set, and use no `hash` and no `id`")
@@ -80,9 +82,7 @@ def elsewhere(errands: list[Errand]) -> list[str]:
         command = [sys.executable, "-m", "simnet.check.elsewhere", how]
         environment = os.environ | {"PYTHONPATH": path} | extra
         pipe = subprocess.PIPE
-        running.append(
-            subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=folder)
-        )
+        running.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=folder))
     found = []
     for process, (_, task, _, _) in zip(running, errands, strict=True):
         told, said = process.communicate(task, timeout=_PATIENCE)
@@ -162,7 +162,9 @@ def _watching(package: str, tell: Callable[[str], None]) -> Iterator[None]:
             return
         name = str(frame.f_globals.get("__name__", ""))
         if name == package or name.startswith(f"{package}."):
-            tell(f"{Path(frame.f_code.co_filename).name}, line {frame.f_lineno}, asks {function.__name__}() for the time")
+            tell(
+                f"{Path(frame.f_code.co_filename).name}, line {frame.f_lineno}, asks {function.__name__}() for the time"
+            )
 
     before = sys.getprofile()
     sys.setprofile(look)

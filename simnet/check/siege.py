@@ -76,8 +76,7 @@ class Besieged(Onlooker):
 def hostile(subject: Subject) -> str:
     """A run with an enemy among the neighbours, twice where there is noise: with another noise all else is the same."""
     result, let_in = _besieged(subject.world)
-    told = f"of {len(WEAPONS)} kinds of hostile values it lets in {len(let_in)}"
-    told += f" ({', '.join(sorted(let_in))}), and goes on" if let_in else ""
+    told = f"it lets in {len(let_in)} of {len(WEAPONS)} kinds of hostile values, and goes on"
     if not subject.noisy:
         return told
     other, _ = _besieged(build(subject.scenario.with_(**{"privacy.noise_name": "another"})))

@@ -27,7 +27,9 @@ def audited(subject: Subject) -> str:
         raise Failing(f"{found.verdict}: {broken}{told}; what is drawn must be what `noise_of` and the charges say")
     if found.verdict is Verdict.INCONCLUSIVE:
         raise Failing("the auditor saw no noise to judge; let `noise_of` give `plan.noise_in(t, clean, noisy)`")
-    return f"{found.verdict}: {RUNS} runs on each of two data sets, nothing found against ε = {found.promise.epsilon:.4g}"
+    return (
+        f"{found.verdict}: {RUNS} runs on each of two data sets, nothing found against ε = {found.promise.epsilon:.4g}"
+    )
 
 
 def lie_is_found(subject: Subject) -> str:

@@ -59,11 +59,13 @@ def planned(subject: Subject) -> str:
                     f"agent {agent} is charged {count} times for {use[0]}, its plan says {foreseen[use]} times; let "
                     "`plan.charges` hold everything that a run may be charged"
                 )
-    refused = [e for _, _, e in subject.result.events if isinstance(e, events.BroadcastSkipped) and e.reason == "budget"]
+    refused = [
+        e for _, _, e in subject.result.events if isinstance(e, events.BroadcastSkipped) and e.reason == "budget"
+    ]
     if refused:
         raise Failing(
-            f"the ledger refuses {len(refused)} releases, which would go over ε = {subject.scenario.privacy.epsilon:g}; "
-            "plan noise that pays for all rounds"
+            f"the ledger refuses {len(refused)} releases beyond ε = {subject.scenario.privacy.epsilon:g}; plan noise "
+            "that pays for all rounds"
         )
     return "the plan covers all charges" if subject.noisy else "nothing but bare releases"
 
@@ -92,8 +94,8 @@ def bare(subject: Subject) -> str:
         for charge in _charges(result, agent):
             if charge.mechanism not in FREE:
                 raise Failing(
-                    f"with privacy.calibration = 'none' agent {agent} is charged for {charge.mechanism}; let `plan` ask "
-                    "`privacy.calibration`, as the plans of simnet.extend do"
+                    f"with privacy.calibration = 'none' agent {agent} is charged for {charge.mechanism}; let `plan` "
+                    "ask `privacy.calibration`, as the plans of simnet.extend do"
                 )
     return "with privacy.calibration = 'none' all releases are bare"
 

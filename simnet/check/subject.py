@@ -101,9 +101,7 @@ def played(world: World, peers: list[Peer]) -> Result:
     return keep(world.scenario, None, lambda bus: play(world, bus, peers))
 
 
-def subject(
-    reference: str, changes: Mapping[str, Any] | None = None, scenario: Path | None = None
-) -> Subject:
+def subject(reference: str, changes: Mapping[str, Any] | None = None, scenario: Path | None = None) -> Subject:
     """The part of that name.
 
     Args:
@@ -118,10 +116,8 @@ def subject(
         where, part = _found(reference, Loading(folder))
     except ValueError as error:
         raise Failing(str(error)) from None
-    if scenario is None:
-        content = _small(reference, where, part)
-    else:
-        content = _theirs(Scenario.load(scenario), reference, where)
+    theirs = None if scenario is None else Scenario.load(scenario)
+    content = _small(reference, where, part) if theirs is None else _theirs(theirs, reference, where)
     for path, value in (changes or {}).items():
         set_path(content, path, value, Scenario)
     return Subject(reference, where, part, content, folder)
