@@ -12,20 +12,13 @@ from simnet.scenario import Scenario
 def described(subject: Subject) -> str:
     """A docstring, and a description of every field."""
     part = subject.part
-    if not (part.__doc__ or "").strip() or part.__doc__ == _inherited(part):
+    if not (part.__doc__ or "").strip():
         raise Failing(f"{part.__name__} has no docstring; its first line is what users read about it")
     own = {name: info for name, info in part.model_fields.items() if name != subject.place.one_of.tag}
     bare = [name for name, info in own.items() if not info.description]
     if bare:
         raise Failing(f"{bare[0]} has no description; write {bare[0]}: … = Field(…, description=…)")
     return f"a docstring, and {len(own)} described field{'' if len(own) == 1 else 's'}"
-
-
-def _inherited(part: type[object]) -> str | None:
-    """The docstring of what the author's class derives from: pydantic hands it down."""
-    own = next(cls for cls in part.__mro__ if cls.__name__ == part.__name__ and "__doc__" in vars(cls))
-    above = [cls.__doc__ for cls in own.__mro__[1:] if cls.__name__ != part.__name__]
-    return next(iter(above), None)
 
 
 def defaults(subject: Subject) -> str:

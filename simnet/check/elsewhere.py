@@ -1,4 +1,4 @@
-"""A run in a process of its own: `python -m simnet.check.elsewhere content|pickle`, from stdin to a digest on stdout."""
+"""A run in a process of its own: `python -m simnet.check.elsewhere content|pickle`, from stdin, a digest to stdout."""
 
 from __future__ import annotations
 
