@@ -29,7 +29,7 @@ def check(
     """Ask a part everything.
 
     Args:
-        reference: `my_file.py:MyMethod`, `package.module:MyMethod`, or a word of simnet's own such as `pp-admm`.
+        reference: `my_file.py:MyMethod`, `package.module:MyMethod`, or a word of simnet's own such as `admm`.
         changes: fields of the scenario by their dotted paths, such as {"algorithm.step": 0.5}.
         scenario: a scenario file in place of the small world.
         quick: whether to leave live runs and audits out.

@@ -7,8 +7,9 @@ import pickle
 import sys
 import warnings
 from pathlib import Path
+from typing import cast
 
-from simnet.errors import SimnetError
+from simnet.check.outcome import told
 from simnet.scenario import Scenario
 from simnet.simulate import run
 
@@ -16,9 +17,7 @@ from simnet.simulate import run
 def scenario_of(how: str, task: bytes) -> Scenario:
     """The scenario, read anew from its files or pickled with all that it needs."""
     if how == "pickle":
-        found = pickle.loads(task)
-        assert isinstance(found, Scenario)
-        return found
+        return cast(Scenario, pickle.loads(task))
     told = json.loads(task)
     return Scenario.of(told["content"], folder=None if told["folder"] is None else Path(told["folder"]))
 
@@ -27,5 +26,5 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     try:
         print(run(scenario_of(sys.argv[1], sys.stdin.buffer.read())).digest)
-    except SimnetError as problem:
-        sys.exit(str(problem))
+    except Exception as error:
+        sys.exit(told(error))

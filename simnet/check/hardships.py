@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simnet.agent.pacing import ALIGNED
+from simnet.build import build
 from simnet.check.outcome import Failing, Inapplicable
 from simnet.check.subject import Subject
 from simnet.errors import ScenarioError
@@ -82,11 +83,12 @@ def lost_state(subject: Subject) -> str:
 
 def _verified(scenario: Scenario) -> str:
     """Run a scenario into a folder, and look at what was written."""
+    try:
+        build(scenario)
+    except ScenarioError as error:
+        raise Inapplicable(f"refused: {error}") from None
     with tempfile.TemporaryDirectory(prefix="simnet-check-") as place:
-        try:
-            result = run(scenario, place)
-        except ScenarioError as error:
-            raise Inapplicable(f"refused: {error}") from None
+        result = run(scenario, place)
         _refuse_oddities(result)
         assert result.folder is not None, "it was asked to store itself"
         findings = [*verify(Path(result.folder), ALIGNED).findings, *replay(Path(result.folder)).findings]

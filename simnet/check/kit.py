@@ -7,18 +7,15 @@ A check that `needs` another one is not run where that one failed: the first mis
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from simnet.check import declarations, deployment, hardships, onlookers, repetition, siege, small_audit, spending
-from simnet.check.outcome import Failing, Inapplicable, Outcome, Status
+from simnet.check.outcome import Failing, Inapplicable, Outcome, Status, told
 from simnet.check.subject import Subject
-from simnet.errors import SimnetError
 
 Progress = Callable[[int, int], None]
 
@@ -65,12 +62,12 @@ CHECKS: tuple[Check, ...] = (
     Check("lost state", "a crash may take the state", hardships.lost_state, ("crash",), of_methods=True),
     Check("proposes", "the ledger may refuse a proposal", onlookers.proposes_only, ("runs",), of_methods=True),
     Check("followed", "an auditor retraces runs by absorbing", onlookers.followed, ("runs",), of_methods=True),
-    Check("hostile", "neighbours may send anything", siege.hostile, ("runs",), of_methods=True),
     Check("noise", "noise that is not secret protects nothing", repetition.own_noise, ("same seed",), of_methods=True),
+    Check("hostile", "neighbours may send anything", siege.hostile, ("runs", "noise"), of_methods=True),
     Check("charges", "a release that nobody pays for is bare", spending.charged, ("runs",), of_methods=True),
     Check("plan", "ε is known before anything runs", spending.planned, ("charges",), of_methods=True),
     Check("budget", "ε is met by a proof", spending.within_budget, ("plan",), of_methods=True),
-    Check("bare", "without noise nothing is promised", spending.bare, ("charges",), of_methods=True),
+    Check("bare", "without noise nothing is promised", spending.bare, ("charges", "plan"), of_methods=True),
     Check(
         "checkpoint", "a live agent goes on after a kill", deployment.kept_in_checkpoints, ("runs",), of_methods=True
     ),
@@ -121,23 +118,8 @@ def _looked(subject: Subject, check: Check) -> tuple[Status, str]:
         return Status.FAILED, str(found)
     except Inapplicable as reason:
         return Status.NOT_APPLICABLE, str(reason)
-    except SimnetError as error:
-        return Status.FAILED, str(error)
     except Exception as error:
-        return Status.FAILED, _told(error, subject)
-
-
-def _told(error: Exception, subject: Subject) -> str:
-    """An exception in one sentence, with the last line of the author's that led to it."""
-    while isinstance(error.__cause__, Exception):  # SimPy raises a copy
-        error = error.__cause__
-    theirs = [
-        f" ({Path(frame.f_code.co_filename).name}, line {number})"
-        for frame, number in traceback.walk_tb(error.__traceback__)
-        if str(frame.f_globals.get("__name__", "")).startswith(subject.own_package)
-    ]
-    where = theirs[-1] if theirs else ""
-    return " ".join(f"{type(error).__name__}: {error}{where}".split())
+        return Status.FAILED, told(error, subject.own_package)
 
 
 def _kind(subject: Subject) -> str:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any
+
+from simnet.errors import SimnetError
 
 
 class Status(StrEnum):
@@ -21,6 +25,20 @@ class Failing(Exception):
 
 class Inapplicable(Exception):
     """There is nothing to check: a sentence says why."""
+
+
+def told(error: Exception, package: str = "") -> str:
+    """An exception in one sentence, with the last line of a package's that led to it."""
+    while isinstance(error.__cause__, Exception):  # SimPy raises a copy
+        error = error.__cause__
+    if isinstance(error, SimnetError):
+        return str(error)
+    theirs = [
+        f" ({Path(frame.f_code.co_filename).name}, line {number})"
+        for frame, number in walk_tb(error.__traceback__)
+        if package and str(frame.f_globals.get("__name__", "")).startswith(package)
+    ]
+    return " ".join(f"{type(error).__name__}: {error}{theirs[-1] if theirs else ''}".split())
 
 
 @dataclass(frozen=True)

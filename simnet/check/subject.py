@@ -105,7 +105,7 @@ def subject(reference: str, changes: Mapping[str, Any] | None = None, scenario: 
     """The part of that name.
 
     Args:
-        reference: `my_file.py:MyMethod`, `package.module:MyMethod`, or a word of simnet's own such as `pp-admm`.
+        reference: `my_file.py:MyMethod`, `package.module:MyMethod`, or a word of simnet's own such as `admm`.
         changes: fields of the scenario by their dotted paths.
         scenario: a scenario file in place of the small world.
 

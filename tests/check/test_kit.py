@@ -81,11 +81,8 @@ MISTAKES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     "looks at the calendar": ([(PROPOSE, "        date.today()\n" + PROPOSE)], "from datetime import date", "no clock"),
     "cannot stand rounded numbers": (
         [
-            (
-                OWN,
-                OWN
-                + "        for v in known:\n            x = v.parts[0]\n            assert not x.any() or (x != x.astype('f4')).any()\n",
-            )
+            ('Field(1.0, description="length', 'Field(0.3, description="length'),
+            (OWN, OWN + "        assert sent is None or (own != own.astype('f4')).any()\n"),
         ],
         "",
         "float32",
@@ -122,8 +119,8 @@ MISTAKES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
     ),
     "noise that is not secret": ([('"noise", place.agent', '"mine", place.agent')], "", "noise"),
     "noise of its own making": (
-        [('streams.generator("noise", place.agent)', "np.random.default_rng(place.agent)")],
-        "import numpy as np",
+        [('streams.generator("noise", place.agent)', "Streams(0).generator('noise', place.agent)")],
+        "from simnet.extend import Streams",
         "noise",
     ),
     "a release that nothing pays for": ([(CHARGE, "charges=(self.plan.charge(t),) if t != 3 else ())")], "", "charges"),
@@ -137,9 +134,9 @@ MISTAKES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "from simnet.extend import Charge",
         "plan",
     ),
-    "plans for half of the rounds": (
-        [(PLAN, "gaussian_plan(privacy, rounds, weights=[1] * rounds, sensitivity=0.5 *")],
-        "",
+    "pays twice": (
+        [(CHARGE, "charges=(replace(self.plan.charge(t), times=2),))")],
+        "from dataclasses import replace",
         "plan",
     ),
     "more ε than was asked for": (
@@ -186,3 +183,95 @@ def test_the_starter_method_passes_everything(tmp_path):
     result = check(mutant(tmp_path))
     assert {each.status for each in result.outcomes} == {Status.PASSED}, result.summary()
     assert [each.name for each in result.outcomes] == [each.name for each in CHECKS]
+
+
+STALE = "        assert all(value.round == t for value in known)\n"
+
+
+def test_a_method_that_counts_on_fresh_values_fails_wherever_they_are_old(tmp_path):
+    found = failures(outcomes(mutant(tmp_path, (OWN, STALE + OWN))))
+    assert list(found) == ["loss", "reordering", "stale values", "some neighbours", "crash"]
+    assert all("mutant.py, line 4" in sentence for sentence in found.values()), found
+
+
+def test_a_check_waits_for_what_it_needs(tmp_path):
+    found = outcomes(mutant(tmp_path, (PROPOSE, "        1 / (t - 3)\n" + PROPOSE)))
+    assert found["runs"].sentence == "ZeroDivisionError: division by zero (mutant.py, line 38)"
+    assert found["same seed"].sentence == "waits for `runs`"
+    assert found["no clock"].sentence == "waits for `same seed`"
+    assert found["described"].status is Status.PASSED
+
+
+def test_the_order_of_a_set_differs_in_another_process(tmp_path):
+    order = "ORDER = list({str(i) for i in range(99)})\n"
+    step = (PROPOSE, PROPOSE + "        noisy = noisy + ORDER.index('7')\n")
+    found = outcomes(mutant(tmp_path, step, head=order), "new process")
+    assert list(failures(found)) == ["new process"]
+
+
+def test_a_worker_has_no_file_that_the_scenario_does_not_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weight.txt").write_text("2.0")
+    step = (PROPOSE, PROPOSE + "        noisy = noisy * float(open('weight.txt').read())\n")
+    found = outcomes(mutant(tmp_path, step), "new process", "worker")
+    assert list(failures(found)) == ["worker"]
+    assert "weight.txt" in found["worker"].sentence
+
+
+SLOW = ("live", "live, killed", "audit", "audit of a lie")
+BOARD = "BOARD = {}\n"
+SLOW_MISTAKES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
+    "agents that share a module": (
+        [
+            ("    def __init__(self, method", "    def __init__(self, me, method"),
+            ("NoisyDescentPeer(self, plan", "NoisyDescentPeer(place.agent, self, plan"),
+            (INIT, INIT + "        self.me = me\n        BOARD[me] = 0 * self.theta\n"),
+            (
+                AVERAGE,
+                AVERAGE + "        BOARD[self.me] = self.theta\n        self.theta = self.theta + 0.1 * BOARD[1]\n",
+            ),
+            ("    def noise_of(", "    def nobody_asks("),
+        ],
+        BOARD,
+        "live",
+    ),
+    "state in a function, later": (
+        [
+            (INIT, INIT + "        self.last = lambda: 0.0\n"),
+            (PROPOSE, PROPOSE.replace("self.gradient()", "self.gradient() + self.last()")),
+            (AVERAGE, AVERAGE + "        self.last = (lambda: 0.1 * t) if t > 1 else self.last\n"),
+            ("    def noise_of(", "    def nobody_asks("),
+        ],
+        "",
+        "live, killed",
+    ),
+    "less noise than it says": (
+        [(PROPOSE, PROPOSE + "        noisy = self.gradient() + 0.5 * (noisy - self.gradient())\n")],
+        "",
+        "audit",
+    ),
+    "a plan that cannot be weakened": (
+        [(PLAN, "Stubborn.of(gaussian_plan)(privacy, rounds")],
+        """
+from dataclasses import fields
+from simnet.extend import ReadyPlan
+class Stubborn(ReadyPlan):
+    @classmethod
+    def of(cls, make):
+        def made(*given):
+            plan = make(*given)
+            return cls(**{each.name: getattr(plan, each.name) for each in fields(plan)})
+        return made
+    def weakened(self, factor):
+        return self
+""",
+        "audit of a lie",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", SLOW_MISTAKES)
+def test_a_mistake_that_takes_processes_or_an_audit_to_be_seen(mistake, tmp_path):
+    changes, head, name = SLOW_MISTAKES[mistake]
+    found = outcomes(mutant(tmp_path, *changes, head=head), *SLOW)
+    assert list(failures(found)) == [name], failures(found)
