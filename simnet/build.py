@@ -23,6 +23,7 @@ from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.row_objective import Objective
 from simnet.methods.method import AgentSize, Calibration
+from simnet.network.codec import unsurvived
 from simnet.network.delays import AlikeLinks, alike_links
 from simnet.network.frame import HEADER_BYTES, Writer
 from simnet.network.link import Link, connect, refuse_above_queue
@@ -81,6 +82,7 @@ def build(scenario: Scenario) -> World:
     streams, noise_key = draw_from(scenario, dealt.parts)
     held, reporting = hold(scenario, edges, dealt.parts, streams)
     refuse_what_never_passes(scenario, edges, model_length(scenario, dealt.test))
+    refuse_what_gets_lost(scenario, edges)
     sizes = [agent_size(scenario, part, edges.degree[agent]) for agent, part in enumerate(held)]
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
@@ -257,11 +259,28 @@ def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features:
         refuse_above_queue(model, line, packet, f"{place['queue']}.queue", repeated=transport.repeats)
 
 
+def refuse_what_gets_lost(scenario: Scenario, edges: nx.Graph[int]) -> None:
+    """Refuse a codec or method that needs every message where a link may lose one, or let one overtake another."""
+    network = scenario.network
+    if scenario.fragile is None or network.transport.repeats:
+        return
+    physical = draw_underlay(scenario, len(edges))
+    used = models(scenario, edges) if physical is None else physical.models_of(directions(edges))
+    for model in {id(model): model for model in used.values()}.values():
+        # An overtaken message is older than what its receiver knows, and ignored.
+        field = model.loses or ("order" if model.overtakes and not network.pacing.meets else None)
+        if field is not None:
+            where = f"{_said_in(network, model, field)}.{field}"
+            raise ScenarioError(f"{scenario.fragile}: {unsurvived(where)}")
+
+
 def _said_in(network: Network, model: LinkModel, field: str) -> str:
     """The section that says this of a link."""
     if network.underlay is not None:
         return "network.underlay.link"
-    return "network.link" if getattr(model, field) == getattr(network.link, field) else "network.override"
+    if getattr(model, field) == getattr(network.link, field):
+        return "network.link"
+    return "network.override" if network.override else "topology.file"
 
 
 def longest_value(scenario: Scenario, features: int) -> int:
@@ -366,4 +385,4 @@ def build_port(
 
 def build_writer(scenario: Scenario, agent: int) -> Writer:
     """What makes an agent's payloads."""
-    return Writer(Streams(scenario.seed), agent, scenario.network.codec, scenario.network.topk)
+    return Writer(Streams(scenario.seed), agent, scenario.network.coding)

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from simnet.learning.dataset import Dataset
+from simnet.learning.partitions import RowPartition
+from simnet.learning.sources import DataSource
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.admm import Decentralised as AdmmMethod
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
 from simnet.methods.peer import Known, Peer, PrivatePeer, Proposal
+from simnet.network.codec import CodecKind
 from simnet.parts.fields import (
     Count,
+    FileName,
+    Finder,
     Name,
     NonNegative,
     Positive,
@@ -55,9 +61,14 @@ __all__ = [
     "AgentSize",
     "Candidate",
     "Charge",
+    "CodecKind",
     "Count",
+    "DataSource",
+    "Dataset",
     "Facts",
     "Field",
+    "FileName",
+    "Finder",
     "Finding",
     "Known",
     "LocalProblem",
@@ -75,6 +86,7 @@ __all__ = [
     "Probability",
     "Proposal",
     "ReadyPlan",
+    "RowPartition",
     "SampledPlan",
     "Seconds",
     "Setting",

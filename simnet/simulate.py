@@ -242,7 +242,7 @@ def first_event(
     """What a log begins with; agents of a `live` run may each have had a noise of their `own`."""
     algorithm, caveats = built.scenario.algorithm, built.scenario.caveats(live=live)
     # Where times depend on the data, so does who has heard whom.
-    linear = algorithm.linear_gaussian and built.scenario.network.codec == "float64"
+    linear = algorithm.linear_gaussian and built.scenario.network.codec.exact
     return events.RunStarted(
         schema=events.SCHEMA,
         version=VERSION,

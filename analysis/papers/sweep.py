@@ -35,7 +35,7 @@ def present(source: str) -> bool:
     """Whether a data set is inside the package, can be generated, or has its file here."""
     data = Data(source=source)
     try:
-        data.origin.files(data, Path)
+        data.source.paths(Path)
     except ScenarioError:
         return False
     return True

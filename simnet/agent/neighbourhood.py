@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simnet.methods.peer import Known
-from simnet.network.codec import Partial
+from simnet.network.payloads import Partial
 from simnet.vectors import Parts
 
 
@@ -125,7 +125,7 @@ class Neighbourhood:
     def _take(self, peer: int, round: int, parts: Parts) -> None:
         """The newest value, with what it replaces if that has not been read; what it leaves unsaid is as before."""
         last = self._now[peer]
-        if type(parts) is Partial:
+        if isinstance(parts, Partial):
             parts = parts.onto(last.parts)
         if peer in self._unread:
             self._now[peer] = Known(peer, round, parts, last)

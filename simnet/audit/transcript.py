@@ -25,8 +25,8 @@ from simnet.agent.neighbourhood import Neighbourhood
 from simnet.build import World, build_writer
 from simnet.errors import FrameError
 from simnet.methods.peer import Known, Peer
-from simnet.network.codec import Partial
 from simnet.network.frame import Frame, Kind
+from simnet.network.payloads import Partial
 from simnet.privacy.ledger import Charge
 from simnet.privacy.mechanisms import HUB
 from simnet.record import events
@@ -189,7 +189,7 @@ class Eavesdropper:
             self._compare(agent, t, parts, due[peer], self._exactness[0])
         elif frame.payload is not self._seen.get(agent):
             self._seen[agent] = frame.payload
-            whole = parts.onto(self._told.get(agent, ())) if type(parts) is Partial else parts
+            whole = parts.onto(self._told.get(agent, ())) if isinstance(parts, Partial) else parts
             self._compare(agent, t, whole[:1], due[:1], np.dtype("<f8"))
             self._compare(agent, t, whole[1:], due[1:], self._exactness[1], parts[1:])
             self._told[agent] = whole
@@ -284,7 +284,7 @@ def retraceable(scenario: Scenario) -> bool:
 
 def shows_noise(scenario: Scenario) -> bool:
     """Whether noise can be recovered from what is sent: a coarse codec hides it, at no price and to no avail."""
-    return scenario.network.codec in ("float64", "float32") and retraceable(scenario)
+    return scenario.network.codec.shows_noise and retraceable(scenario)
 
 
 def _bits(vector: Vector, exactness: np.dtype[Any]) -> bytes:
@@ -294,8 +294,5 @@ def _bits(vector: Vector, exactness: np.dtype[Any]) -> bytes:
 
 def _exactness(world: World) -> tuple[np.dtype[Any] | None, np.dtype[Any]]:
     """With how many bits letters are written, None where rounding is random; and what goes with a model."""
-    network = world.scenario.network
-    values = network.topk.values if network.codec == "top-k" else network.codec
-    floats = {"float64": "<f8", "float32": "<f4", "float16": "<f2"}
-    letters = np.dtype(floats[network.codec]) if network.codec in floats else None
-    return letters, np.dtype("<f8" if values == "float64" else "<f4")
+    codec = world.scenario.network.coding
+    return None if codec.floats is None else np.dtype(codec.floats), np.dtype(codec.company)

@@ -6,6 +6,8 @@ import tomllib
 
 from simnet.check.outcome import Failing
 from simnet.check.subject import Subject
+from simnet.errors import ScenarioError
+from simnet.network.codec_faults import codec_faults
 from simnet.scenario import Scenario
 
 
@@ -23,8 +25,21 @@ def described(subject: Subject) -> str:
 
 def defaults(subject: Subject) -> str:
     """A scenario that sets nothing is valid: every field has a default, it is a valid one, and noise can be planned."""
-    _ = subject.world
+    try:
+        _ = subject.world
+    except ScenarioError as error:
+        needed = [name for name, info in subject.part.model_fields.items() if info.is_required()]
+        needed = [name for name in needed if name != subject.place.one_of.tag]
+        hint = f"; give it a default, or --set {subject.place.path}.{needed[0]}=…" if needed else ""
+        raise Failing(f"{error}{hint}") from None
     return "the small world takes it with its defaults"
+
+
+def codec(subject: Subject) -> str:
+    """What a codec says of itself is tried: it has no memory but what it tells, and survives loss if it says so."""
+    if faults := codec_faults(subject.scenario.network.codec):
+        raise Failing(faults[0])
+    return "it keeps its word about loss and memory"
 
 
 def comes_back(subject: Subject) -> str:

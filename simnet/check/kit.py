@@ -15,8 +15,9 @@ import numpy as np
 
 from simnet.check import declarations, deployment, hardships, onlookers, repetition, siege, small_audit, spending
 from simnet.check.outcome import Failing, Inapplicable, Outcome, Status, told
-from simnet.check.subject import Subject
+from simnet.check.subject import METHOD, Subject
 
+CODEC = "network.codec"
 Progress = Callable[[int, int], None]
 
 
@@ -28,8 +29,8 @@ class Check:
     why: str
     look: Callable[[Subject], str]
     needs: tuple[str, ...] = ()
-    of_methods: bool = False
-    """Whether only methods are asked."""
+    at: str = ""
+    """The place of the only parts that are asked; empty: all are."""
     slow: bool = False
     """Whether `--quick` leaves it out."""
 
@@ -40,15 +41,16 @@ CHECKS: tuple[Check, ...] = (
     Check("described", "`list`, `explain` and the reference show these words", declarations.described),
     Check("defaults", "a scenario need say no more than the part's name", declarations.defaults),
     Check("comes back", "a record holds the scenario, and must load again", declarations.comes_back, ("defaults",)),
-    Check("hands off", "in a simulation agents share the vectors", onlookers.hands_off, ("defaults",), of_methods=True),
+    Check("hands off", "in a simulation agents share the vectors", onlookers.hands_off, ("defaults",), METHOD),
     Check("runs", "a small world on a calm network", hardships.runs, ("defaults", "hands off")),
     Check("same seed", "results are repeated by their seed", repetition.same_seed, ("runs",)),
     Check("new process", "results do not depend on hashes", repetition.fresh_process, ("same seed",)),
     Check("worker", "studies send scenarios to workers", repetition.worker, ("new process", "comes back")),
     Check("own chance", "one agent's draws must not change another's", repetition.own_chance, ("same seed",)),
     Check("no clock", "a run that reads the time cannot be repeated", repetition.no_clock, ("same seed",)),
+    Check("codec", "what it says of loss and memory is believed", declarations.codec, ("runs",), CODEC),
     *(
-        Check(name, why, hardships.hardship(name), ("runs",), of_methods=True)
+        Check(name, why, hardships.hardship(name), ("runs",), METHOD)
         for name, why in {
             "loss": "networks lose messages",
             "reordering": "later messages may arrive before earlier ones",
@@ -59,23 +61,35 @@ CHECKS: tuple[Check, ...] = (
             "int8": "messages may be rounded coarsely, at random",
         }.items()
     ),
-    Check("lost state", "a crash may take the state", hardships.lost_state, ("crash",), of_methods=True),
-    Check("proposes", "the ledger may refuse a proposal", onlookers.proposes_only, ("runs",), of_methods=True),
-    Check("followed", "an auditor retraces runs by absorbing", onlookers.followed, ("runs",), of_methods=True),
-    Check("noise", "noise that is not secret protects nothing", repetition.own_noise, ("same seed",), of_methods=True),
-    Check("hostile", "neighbours may send anything", siege.hostile, ("runs", "noise"), of_methods=True),
-    Check("charges", "a release that nobody pays for is bare", spending.charged, ("runs",), of_methods=True),
-    Check("plan", "ε is known before anything runs", spending.planned, ("charges",), of_methods=True),
-    Check("budget", "ε is met by a proof", spending.within_budget, ("plan",), of_methods=True),
-    Check("bare", "without noise nothing is promised", spending.bare, ("charges", "plan"), of_methods=True),
+    Check("lost state", "a crash may take the state", hardships.lost_state, ("crash",), METHOD),
+    Check("proposes", "the ledger may refuse a proposal", onlookers.proposes_only, ("runs",), METHOD),
+    Check("followed", "an auditor retraces runs by absorbing", onlookers.followed, ("runs",), METHOD),
+    Check("noise", "noise that is not secret protects nothing", repetition.own_noise, ("same seed",), METHOD),
+    Check("hostile", "neighbours may send anything", siege.hostile, ("runs", "noise"), METHOD),
+    Check("charges", "a release that nobody pays for is bare", spending.charged, ("runs",), METHOD),
+    Check("plan", "ε is known before anything runs", spending.planned, ("charges",), METHOD),
+    Check("budget", "ε is met by a proof", spending.within_budget, ("plan",), METHOD),
+    Check("bare", "without noise nothing is promised", spending.bare, ("charges", "plan"), METHOD),
+    Check("checkpoint", "a live agent goes on after a kill", deployment.kept_in_checkpoints, ("runs",), METHOD),
     Check(
-        "checkpoint", "a live agent goes on after a kill", deployment.kept_in_checkpoints, ("runs",), of_methods=True
+        "live",
+        "real agents do what simulated ones do",
+        deployment.agrees,
+        ("same seed", "checkpoint"),
+        METHOD,
+        slow=True,
     ),
-    Check("live", "real agents do what simulated ones do", deployment.agrees, ("same seed", "checkpoint"), True, True),
-    Check("live, killed", "an agent may die at any time", deployment.survives_a_kill, ("live",), True, True),
-    Check("audit", "noise is looked at, not believed", small_audit.audited, ("followed", "noise", "plan"), True, True),
+    Check("live, killed", "an agent may die at any time", deployment.survives_a_kill, ("live",), METHOD, slow=True),
     Check(
-        "audit of a lie", "an audit that finds nothing must mean it", small_audit.lie_is_found, ("audit",), True, True
+        "audit",
+        "noise is looked at, not believed",
+        small_audit.audited,
+        ("followed", "noise", "plan"),
+        METHOD,
+        slow=True,
+    ),
+    Check(
+        "audit of a lie", "an audit that finds nothing must mean it", small_audit.lie_is_found, ("audit",), METHOD, True
     ),
 )
 """All of them, in the order in which they are run and shown."""
@@ -83,7 +97,7 @@ CHECKS: tuple[Check, ...] = (
 
 def asked(subject: Subject, *, quick: bool = False) -> list[Check]:
     """The checks for a part."""
-    return [check for check in CHECKS if (subject.is_method or not check.of_methods) and not (quick and check.slow)]
+    return [check for check in CHECKS if check.at in ("", subject.place.path) and not (quick and check.slow)]
 
 
 def looked_at(subject: Subject, checks: list[Check], progress: Progress | None = None) -> Iterator[Outcome]:

@@ -60,10 +60,6 @@ class Subject:
     folder: Path | None = None
 
     @property
-    def is_method(self) -> bool:
-        return self.place.path == METHOD
-
-    @property
     def own_package(self) -> str:
         """What the names of its author's modules begin with."""
         top, _, rest = self.part.__module__.partition(".")
@@ -114,6 +110,8 @@ def subject(reference: str, changes: Mapping[str, Any] | None = None, scenario: 
     folder = None if scenario is None else scenario.parent
     try:
         where, part = _found(reference, Loading(folder))
+    except ScenarioError:
+        raise
     except ValueError as error:
         raise Failing(str(error)) from None
     theirs = None if scenario is None else Scenario.load(scenario)
@@ -124,9 +122,9 @@ def subject(reference: str, changes: Mapping[str, Any] | None = None, scenario: 
 
 
 def places() -> list[PartPlace]:
-    """Everywhere that a scenario names a part, shortest paths first: where parts of a kind are mostly named."""
+    """Everywhere that a scenario names a part; of a kind that is named at many places, that of the links comes first."""
     found = [PartPlace(".".join(map(str, at)), one_of) for at, one_of in _places(Place(tables=(Scenario,)), ())]
-    return sorted(found, key=lambda each: (each.path != METHOD, each.path.count(".")))
+    return sorted(found, key=lambda each: (each.path != METHOD, "network.link." not in each.path, each.path.count(".")))
 
 
 def _places(here: Place, at: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], OneOf]]:
@@ -182,9 +180,8 @@ def _small(reference: str, where: PartPlace, part: type[Section]) -> dict[str, A
         if getattr(part, "central", False):
             content["topology"]["kind"] = "star"
     else:
-        head = where.path.partition(".")[0]
-        if head == "topology":
-            content["topology"] = {}
+        if where.path in ("topology", "data.source"):
+            content[where.path.partition(".")[0]] = {}
         set_path(content, where.path, {where.one_of.tag: reference}, Scenario)
     return content
 

@@ -129,8 +129,9 @@ class LivePort:
         self._send(round, frame.Kind.NOTICE, dict.fromkeys(self.neighbours, b""))
 
     def _send(self, round: int, kind: frame.Kind, payloads: Mapping[int, bytes]) -> None:
+        codec = self.writer.codec if kind is frame.Kind.VALUE else 0
         frames = {
-            peer: frame.encode(kind, sender=self.agent, round=round, payload=payload)
+            peer: frame.encode(kind, sender=self.agent, round=round, codec=codec, payload=payload)
             for peer, payload in payloads.items()
         }
         if self.replay is not None:
@@ -232,6 +233,8 @@ class LivePort:
             if found.payload:
                 raise FrameError("a notice says nothing, this one has a payload")
             return found.round, None
+        if found.codec != self.writer.codec:
+            raise FrameError(f"a payload in codec {found.codec}, this run has {self.writer.codec}")
         parts = self.writer.decode(found.payload, max(self.features, *self.lengths, 0))
         # A model, perhaps with what belongs to it entry by entry, perhaps with one number besides.
         lengths, full = [len(part) for part in parts], self.features

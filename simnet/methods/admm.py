@@ -56,7 +56,7 @@ class Decentralised(Method):
         if self.duals == "edge" and (reason := self.not_by_edges()):
             return f"algorithm.duals: {reason}; choose node or healing"
         if self.duals == "healing" and around.entrywise_codec and self.heal_every > 1:
-            return "algorithm.heal_every: with the codec top-k each entry travels with its sum, so it is 1"
+            return "algorithm.heal_every: with a codec such as top-k each entry travels with its sum, so it is 1"
         return None
 
     def not_by_edges(self) -> str | None:

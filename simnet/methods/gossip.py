@@ -82,7 +82,7 @@ class Gossip(Method):
 
     def misfit(self, around: Surroundings) -> str | None:
         if around.entrywise_codec:
-            return "network.codec: top-k sends some entries only, and averaging needs whole models"
+            return "network.codec: it sends some entries only, and averaging needs whole models"
         return None
 
     def misfit_of_privacy(self, privacy: Privacy) -> str | None:

@@ -1,288 +1,237 @@
-"""How vectors become payload bytes, and what the receiver makes of them.
+"""[network] codec: how vectors become payload bytes, and what the receiver makes of them.
 
-A codec object belongs to one sender: `encode(parts)` may round at random and remember what it has told, while
-`decode(payload)` depends on nothing but the payload. A payload may leave entries unsaid (`Partial`), which stay as the
-receiver knows them. What neighbours decode is what the sender has to go on with itself. A codec sees only vectors that
-have been released already, so whatever it does costs no privacy.
-
-A payload is little-endian: the number of parts (1 byte), the length of each (4 bytes), then one part after another.
+A codec of the scenario makes one object per sender, which may round at random and remember what it has told
+(`simnet.network.payloads`). A codec of the user's own says `write` and `read`, and `OwnEncoder` does the rest.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
-from struct import pack, unpack_from
-from typing import Annotated, Any
+from struct import error as StructError
+from struct import pack
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from simnet.errors import FrameError
+from simnet.network.encoders import FARTHEST, Floats, Int8, TopK, refuse_nan
+from simnet.network.payloads import LONGEST, Changes, Partial, PayloadCodec, PayloadReader
 from simnet.parts.fields import PositiveShare
-from simnet.parts.part import Section, WordOf
-from simnet.vectors import Vector
-
-MOST_PARTS = 255
-LONGEST = 2**24
-"""The greatest length of a part, lest a forged payload of few bytes ask for all the memory."""
-FARTHEST = 1e300
-"""The range of the codecs that calculate: products and sums of such numbers stay finite."""
-
-TINIEST = float(np.finfo(np.float64).tiny)
-"""The least scale with all its digits: a part whose scale would be smaller is sent as 0."""
-
-_FLOAT, _STEP, _SHORT, _COUNT = (np.dtype(name) for name in ("<f8", "i1", "<u2", "<u4"))
-
-
-@dataclass(slots=True, eq=False)
-class PayloadReader:
-    """A payload, and how far it has been read."""
-
-    _payload: bytes
-    _place: int = 0
-
-    def take(self, dtype: np.dtype[Any], count: int) -> npt.NDArray[Any]:
-        """The next `count` numbers."""
-        place = self._place
-        self._place = end = place + dtype.itemsize * count
-        if end > len(self._payload):
-            raise FrameError(f"a payload of {len(self._payload)} bytes ends early, its contents need at least {end}")
-        return np.frombuffer(self._payload, dtype, count, place)
-
-    def finish(self) -> None:
-        if self._place != len(self._payload):
-            raise FrameError(f"a payload of {len(self._payload)} bytes has contents for {self._place} only")
-
-
-class Partial(tuple[Vector, ...]):
-    """Vectors in which NaN stands for an entry that the payload does not tell."""
-
-    __slots__ = ()
-
-    def onto(self, before: tuple[Vector, ...]) -> tuple[Vector, ...]:
-        """The same without gaps: what is not told is as it was before, and 0 where nothing was."""
-        old = before + tuple(np.zeros(len(part)) for part in self[len(before) :])
-        return tuple(np.where(np.isnan(part), was, part) for part, was in zip(self, old, strict=False))
-
-
-class Codec(ABC):
-    """The form that all payloads share; a codec adds how one part is written and read."""
-
-    id: int
-    """The number that stands for the codec in a frame."""
-
-    def encode(self, parts: Sequence[Vector]) -> bytes:
-        """The payload for these vectors. What is beyond the range of the codec, infinity included, becomes its end."""
-        if len(parts) > MOST_PARTS:
-            raise FrameError(f"a payload holds at most {MOST_PARTS} parts, not {len(parts)}")
-        pieces = [pack(f"<B{len(parts)}I", len(parts), *[len(part) for part in parts])]
-        for index, part in enumerate(parts):
-            if len(part) > LONGEST:
-                raise FrameError(f"part {index} has {len(part)} entries, a payload holds at most {LONGEST} per part")
-            pieces.append(self.write(index, part))
-        return b"".join(pieces)
-
-    def decode(self, payload: bytes, longest: int = LONGEST) -> tuple[Vector, ...]:
-        """The vectors in a payload; a `FrameError` says why there are none.
-
-        Nothing is set aside for a part that is announced to be longer than `longest`.
-        """
-        number = payload[0] if payload else 0
-        if len(payload) < 1 + 4 * number or not payload:
-            raise FrameError(f"a payload of {len(payload)} bytes ends before the lengths of its parts")
-        lengths: tuple[int, ...] = unpack_from(f"<{number}I", payload, 1)
-        if lengths and max(lengths) > longest:
-            raise FrameError(
-                f"a part of {max(lengths)} entries is announced, a payload holds at most {longest} per part"
-            )
-        source = PayloadReader(payload, 1 + 4 * number)
-        parts = tuple([self.read(source, length) for length in lengths])
-        source.finish()
-        return parts
-
-    def transfer(self, parts: Sequence[Vector]) -> tuple[bytes, tuple[Vector, ...]]:
-        """The payload for these vectors, and what `decode` makes of it."""
-        payload = self.encode(parts)
-        return payload, self.decode(payload)
-
-    @abstractmethod
-    def write(self, index: int, part: Vector) -> bytes:
-        """The bytes of one part, which is the one with this index; it must not hold NaN."""
-
-    @abstractmethod
-    def read(self, source: PayloadReader, length: int) -> Vector:
-        """The next part, which has this length."""
-
-
-class Floats(Codec):
-    """Floating-point numbers of one width, rounded to nearest."""
-
-    def __init__(self, id: int, dtype: str) -> None:
-        self.id = id
-        self._dtype = np.dtype(dtype)
-        self._greatest = float(np.finfo(dtype).max)
-
-    def transfer(self, parts: Sequence[Vector]) -> tuple[bytes, tuple[Vector, ...]]:
-        payload = self.encode(parts)
-        # What is sent bit for bit need not be decoded to know what comes out.
-        if payload[1 + 4 * len(parts) :] == b"".join([part.tobytes() for part in parts]):
-            return payload, tuple(parts)
-        return payload, self.decode(payload)
-
-    def write(self, index: int, part: Vector) -> bytes:
-        if not np.maximum.reduce(np.abs(part), initial=0.0) <= self._greatest:
-            _refuse_nan(index, part)
-            # Clamped first: a cast would make infinities of what is too large.
-            part = part.clip(-self._greatest, self._greatest)
-        return part.astype(self._dtype, copy=False).tobytes()
-
-    def read(self, source: PayloadReader, length: int) -> Vector:
-        part = source.take(self._dtype, length).astype(np.float64)
-        if not np.logical_and.reduce(np.isfinite(part)):
-            raise FrameError("a payload holds a number that is not finite, which no sender encodes")
-        return part
-
-
-class Int8(Codec):
-    """A scale (float64) and whole numbers from −127 to 127, rounded up or down at random so that the mean is exact.
-
-    q = ⌊x/s + U⌋ with s = max|x|/127 and U uniform in [0, 1), so E[s·q] = x (Alistarh et al. 2017, section 3.1).
-    """
-
-    id = 4
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-
-    def write(self, index: int, part: Vector) -> bytes:
-        _refuse_nan(index, part)
-        part = np.clip(part, -FARTHEST, FARTHEST)
-        uniforms = self._rng.random(len(part))
-        scale = np.abs(part).max(initial=0.0) / 127
-        if scale < TINIEST:  # subnormal: it has lost its digits, and at 0 there is no quotient
-            scale = 0.0
-        steps = np.floor(part / scale + uniforms) if scale else np.zeros(len(part))
-        return pack("<d", scale) + np.clip(steps, -127, 127).astype(_STEP).tobytes()
-
-    def read(self, source: PayloadReader, length: int) -> Vector:
-        scale = float(source.take(_FLOAT, 1)[0])
-        if not 0 <= scale <= FARTHEST:
-            raise FrameError(f"the scale {scale} of a part is not between 0 and {FARTHEST}")
-        part: Vector = source.take(_STEP, length) * scale
-        return part
-
-
-TURN = 4
-"""One in so many of the entries that top-k sends is the one that has waited longest."""
-
-
-class TopK(Codec):
-    """The entries that have moved most since they were last sent, by a codec for values; the others stay as they were.
-
-    The sender remembers what a receiver of all its payloads holds, h, which is 0 at first. Of a vector x it sends the
-    `share` of entries with the greatest |x − h|, and h takes their decoded values: what is left out is still owed the
-    next time. That is error feedback (Stich, Cordonnier & Jaggi 2018, algorithm 1, with x − h their memory plus step).
-
-    Values are sent as they are, not as changes, so that a lost payload leaves nothing but old entries. One entry in
-    `TURN` is chosen because it has waited longest, so that each is sent at least every TURN/share payloads, and a
-    receiver that missed one holds h again at the latest after so many. A part is the number of entries sent (4 bytes),
-    their places, and their values.
-    """
-
-    def __init__(self, values: Codec, share: float) -> None:
-        self.id = 16 + values.id
-        self._values = values
-        self._share = share
-        self._told: dict[int, _Told] = {}
-
-    def decode(self, payload: bytes, longest: int = LONGEST) -> Partial:
-        return Partial(super().decode(payload, longest))
-
-    def write(self, index: int, part: Vector) -> bytes:
-        _refuse_nan(index, part)
-        told = self._told.get(index)
-        if told is None or len(told.held) != len(part):
-            told = self._told[index] = _Told(len(part))
-        wanted = np.clip(part, -FARTHEST, FARTHEST)
-        places = told.choose(wanted, min(len(part), max(1, round(self._share * len(part)))))
-        body = self._values.write(index, wanted[places])
-        told.held[places] = self._values.read(PayloadReader(body), len(places))
-        return pack("<I", len(places)) + places.astype(_places(len(part))).tobytes() + body
-
-    def read(self, source: PayloadReader, length: int) -> Vector:
-        kept = int(source.take(_COUNT, 1)[0])
-        places = source.take(_places(length), kept).astype(np.int64)
-        if kept and (places[-1] >= length or (np.diff(places) <= 0).any()):
-            raise FrameError(f"the places of the entries of a part of length {length} are not in rising order below it")
-        part = np.full(length, np.nan)
-        part[places] = self._values.read(source, kept)
-        return part
-
-
-class _Told:
-    """What top-k has told of one part: the values that a receiver holds, and when each entry had its last turn."""
-
-    __slots__ = ("_entries", "_last", "held")
-
-    def __init__(self, length: int) -> None:
-        self.held: Vector = np.zeros(length)
-        self._last = np.zeros(length, dtype=np.int64)
-        self._entries = 0
-
-    def choose(self, wanted: Vector, count: int) -> npt.NDArray[np.int64]:
-        """The places of the next `count` entries to tell, in rising order."""
-        before, self._entries = self._entries, self._entries + count
-        turns = self._entries // TURN - before // TURN
-        # Stable sorts: equal entries must be chosen alike on every machine.
-        moved = np.abs(wanted - self.held)
-        moved[np.argsort(self._last, kind="stable")[:turns]] = np.inf
-        places = np.sort(np.argsort(-moved, kind="stable")[:count])
-        self._last[places] = self._entries
-        return places
-
-
-def _refuse_nan(index: int, part: Vector) -> None:
-    if np.isnan(part).any():
-        raise FrameError(f"part {index} holds NaN, which is no value to send: the computation before it failed")
-
-
-def _places(length: int) -> np.dtype[Any]:
-    """The number type for places in a part of this length."""
-    return _SHORT if length <= 2**16 else _COUNT
-
+from simnet.parts.part import OneOf, Part, Section, WordOf, table
+from simnet.vectors import Parts, Vector
 
 Stream = Callable[[], np.random.Generator]
 """Opens a sender's stream of random numbers."""
+OWN = 255
+"""The number that stands in a frame for a codec of the user's own."""
+
+_SIZE = np.dtype("<u4")
+_BUGS = (ArithmeticError, AttributeError, LookupError, StructError, TypeError, ValueError)
+"""What `read` may raise on bytes that nobody wrote."""
+
+
+class CodecKind(Part):
+    """How the numbers of a message are written.
+
+    Whoever brings one says `write` and `read`. The sender goes on with what `read` gives, as its receivers do.
+    """
+
+    number: ClassVar[int] = OWN
+    """What stands for it in a frame."""
+    floats: ClassVar[str | None] = None
+    """The floating-point numbers to which it rounds every entry; None if it does something else."""
+    entrywise: ClassVar[bool] = False
+    """Whether `read` may leave entries out, as NaN: they stay as the receiver knows them."""
+    differences: ClassVar[bool] = False
+    """Whether `read` gives what has changed since the last message: it is added to what the receiver knows."""
+    survives_loss: ClassVar[bool] = True
+    """Whether a receiver that missed a message holds what the others hold after some more of them."""
+
+    @property
+    def id(self) -> int:
+        """The number that stands for it in a frame, with its settings."""
+        return self.number
+
+    @property
+    def exact(self) -> bool:
+        """Whether what is decoded is what was sent, to the last bit."""
+        return self.floats == "<f8"
+
+    @property
+    def shows_noise(self) -> bool:
+        """Whether noise can be recovered from what is sent."""
+        return self.floats in ("<f8", "<f4")
+
+    @property
+    def company(self) -> str:
+        """The floating-point numbers of what goes with a model: coarse rounding would add up in a running sum."""
+        return "<f8" if self.exact else "<f4"
+
+    def tuned(self, topk: TopKSettings) -> CodecKind:
+        """The same with the settings that stand outside it."""
+        return self
+
+    def made(self, stream: Stream) -> PayloadCodec:
+        """The codec of one sender."""
+        return OwnEncoder(self, stream())
+
+    def write(self, vector: Vector, told: Vector, rng: np.random.Generator) -> bytes:
+        """The bytes for a vector; `told` is what a receiver of all messages before this one holds, 0 at first."""
+        raise NotImplementedError
+
+    def read(self, data: bytes, length: int) -> Vector:
+        """The vector of this length that `data` tells. It may depend on nothing else."""
+        raise NotImplementedError
+
+
+class OwnEncoder(PayloadCodec):
+    """A codec of the user's own at one sender. A part is the number of its bytes (4 bytes), and these."""
+
+    def __init__(self, kind: CodecKind, rng: np.random.Generator) -> None:
+        # Methods, not the part: a checkpoint leaves functions out, and the scenario gives them anew.
+        self._write, self._read, self._called = kind.write, kind.read, type(kind).__name__
+        self._entrywise, self._differences = kind.entrywise, kind.differences
+        self._rng = rng
+        self._told: dict[int, Vector] = {}
+
+    def decode(self, payload: bytes, longest: int = LONGEST) -> Parts:
+        parts = super().decode(payload, longest)
+        if self._differences:
+            return Changes(parts)
+        return Partial(parts) if self._entrywise else parts
+
+    def write(self, index: int, part: Vector) -> bytes:
+        refuse_nan(index, part)
+        told = self._told.get(index)
+        if told is None or len(told) != len(part):
+            told = np.zeros(len(part))
+        body = self._write(np.clip(part, -FARTHEST, FARTHEST), told.copy(), self._rng)
+        if not isinstance(body, bytes):
+            raise FrameError(f"{self._called}.write gives bytes, not {type(body).__name__}")
+        news = (self._opened(body, len(part)),)
+        (self._told[index],) = Changes(news).onto((told,)) if self._differences else Partial(news).onto((told,))
+        return pack("<I", len(body)) + body
+
+    def read(self, source: PayloadReader, length: int) -> Vector:
+        return self._opened(source.take_bytes(int(source.take(_SIZE, 1)[0])), length)
+
+    def _opened(self, body: bytes, length: int) -> Vector:
+        try:
+            found = np.array(self._read(body, length), dtype=np.float64)
+        except _BUGS as error:
+            raise FrameError(f"{self._called}.read: {' '.join(str(error).split())}") from None
+        if found.shape != (length,):
+            raise FrameError(f"{self._called}.read gives {found.shape}, not {length} numbers")
+        told = found[~np.isnan(found)] if self._entrywise or self._differences else found
+        if not np.isfinite(told).all():
+            raise FrameError(f"{self._called}.read gives a number that is not finite")
+        return found
 
 
 @cache
-def _floats(id: int, dtype: str) -> Codec:
+def float_codec(dtype: str) -> PayloadCodec:
     """One for all senders: it remembers nothing."""
-    return Floats(id, dtype)
+    return Floats(dtype)
 
 
-CODECS: dict[str, Callable[[Stream, TopKSettings], Codec]] = {
-    "float64": lambda stream, topk: _floats(1, "<f8"),
-    "float32": lambda stream, topk: _floats(2, "<f4"),
-    "float16": lambda stream, topk: _floats(3, "<f2"),
-    "int8": lambda stream, topk: Int8(stream()),
-    "top-k": lambda stream, topk: TopK(topk.values_codec(stream), topk.share),
-}
-"""What makes the codec of one sender; only random rounding opens the sender's stream."""
+class _FloatCodec(CodecKind):
+    def made(self, stream: Stream) -> PayloadCodec:
+        assert self.floats is not None
+        return float_codec(self.floats)
 
-_VALUES = {name: make for name, make in CODECS.items() if name != "top-k"}
+
+class Float64Codec(_FloatCodec):
+    """8 bytes per entry: nothing is rounded."""
+
+    kind: Literal["float64"]
+    number: ClassVar[int] = 1
+    floats: ClassVar[str | None] = "<f8"
+
+
+class Float32Codec(_FloatCodec):
+    """4 bytes per entry, rounded to nearest."""
+
+    kind: Literal["float32"]
+    number: ClassVar[int] = 2
+    floats: ClassVar[str | None] = "<f4"
+
+
+class Float16Codec(_FloatCodec):
+    """2 bytes per entry, rounded to nearest."""
+
+    kind: Literal["float16"]
+    number: ClassVar[int] = 3
+    floats: ClassVar[str | None] = "<f2"
+
+
+class Int8Codec(CodecKind):
+    """1 byte per entry and a common scale, rounded at random so that the mean is exact."""
+
+    kind: Literal["int8"]
+    number: ClassVar[int] = 4
+
+    def made(self, stream: Stream) -> PayloadCodec:
+        return Int8(stream())
+
+
+VALUES: dict[str, type[CodecKind]] = table(Float64Codec, Float32Codec, Float16Codec, Int8Codec)
+"""What may write the entries that top-k sends."""
 
 
 class TopKSettings(Section):
     """The codec `top-k`."""
 
     share: PositiveShare = Field(0.1, description="share of the entries that is sent, those that changed most")
-    values: Annotated[str, WordOf(_VALUES)] = Field("float64", description="how they are written")
+    values: Annotated[str, WordOf(VALUES)] = Field("float64", description="how they are written")
 
-    def values_codec(self, stream: Stream) -> Codec:
+    @property
+    def values_codec(self) -> CodecKind:
         """What writes the entries that are sent."""
-        return CODECS[self.values](stream, self)
+        return VALUES[self.values].model_validate({"kind": self.values})
+
+
+class TopKCodec(CodecKind):
+    """The entries that have changed most since they were last sent; its settings are `network.topk`."""
+
+    kind: Literal["top-k"]
+    entrywise: ClassVar[bool] = True
+
+    _settings: TopKSettings = PrivateAttr(TopKSettings())
+
+    def tuned(self, topk: TopKSettings) -> TopKCodec:
+        found = self.model_copy()
+        found._settings = topk
+        return found
+
+    @property
+    def id(self) -> int:
+        return 16 + self._settings.values_codec.id
+
+    @property
+    def company(self) -> str:
+        return self._settings.values_codec.company
+
+    def made(self, stream: Stream) -> PayloadCodec:
+        return TopK(self._settings.values_codec.made(stream), self._settings.share)
+
+
+def unsurvived(loses: str) -> str:
+    """Why what does not survive loss cannot be used where this field of a scenario may lose a message."""
+    return f"it does not survive a lost message, and {loses} may lose one"
+
+
+def _unfit(codec: type[CodecKind]) -> str | None:
+    """Why a codec of the user's own cannot be used."""
+    silent = [name for name in ("write", "read") if getattr(codec, name) is getattr(CodecKind, name)]
+    if silent and codec.made is CodecKind.made:
+        return f"it does not say {', '.join(silent)}"
+    if codec.differences and codec.survives_loss:
+        return "what it tells are differences, so it must say survives_loss = False"
+    return None
+
+
+CODECS: dict[str, type[CodecKind]] = VALUES | table(TopKCodec)
+AnyCodec = Annotated[CodecKind, OneOf(CODECS, bare=True, unfit=_unfit)]
+FLOAT64 = Float64Codec(kind="float64")

@@ -6,7 +6,7 @@ Little-endian, 21 bytes of header, then the payload:
          0      2  magic, the letters "sN"
          2      1  version, 1
          3      1  kind: 1 value, 2 notice, 3 acknowledgement, 4 request, 5 reply
-         4      1  codec of the payload (`simnet.network.codec`), 0 for none
+         4      1  codec of the payload (`simnet.network.codec`), 0 for none, 255 for one of the user's own
          5      4  sender
          9      4  round
         13      4  payload length
@@ -37,7 +37,8 @@ import msgspec
 import numpy as np
 
 from simnet.errors import FrameError
-from simnet.network.codec import CODECS, LONGEST, Codec, Partial, TopKSettings
+from simnet.network.codec import CodecKind, float_codec
+from simnet.network.payloads import LONGEST, Partial, PayloadCodec
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
@@ -121,31 +122,30 @@ _KINDS = {int(kind): kind for kind in Kind}
 
 
 class Writer:
-    """Encodes what one agent sends, and decodes what it receives, by the codec of this name."""
+    """Encodes what one agent sends, and decodes what it receives, by one codec."""
 
-    def __init__(self, streams: Streams, agent: int, codec: str, topk: TopKSettings) -> None:
-        self._make: Callable[[object], Codec] = lambda name: CODECS[codec](
-            lambda: streams.generator("codec", name), topk
-        )
+    def __init__(self, streams: Streams, agent: int, codec: CodecKind) -> None:
+        self._make: Callable[[object], PayloadCodec] = lambda name: codec.made(lambda: streams.generator("codec", name))
         self._agent = agent
+        self.codec = codec.id
+        """What stands for the codec in a frame."""
         self._model = self._make(agent)
-        exact = (topk.values if codec == "top-k" else codec) == "float64"
-        self._company = CODECS["float64" if exact else "float32"](lambda: streams.generator("codec", agent), topk)
-        self._letters: dict[int, Codec] = {}
+        self._company = float_codec(codec.company)
+        self._letters: dict[int, PayloadCodec] = {}
         self._told: Parts = ()
         self._last: tuple[bytes, Parts] = (b"", ())
 
     def model(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
         """A payload for all neighbours, and what they hold once they have decoded it and all before it."""
         first, said = self._model.transfer((model,))
-        whole = said.onto(self._told) if type(said) is Partial else said
+        whole = said.onto(self._told) if isinstance(said, Partial) else said
         company = accompany(whole[0])
         if not company:
             self._told, self._last = whole, (first, said)
             return first, whole
         second = self._company.encode(_told_only(company, said))
         said = _joined(said, self._company.decode(second))
-        self._told = said.onto(self._told) if type(said) is Partial else said
+        self._told = said.onto(self._told) if isinstance(said, Partial) else said
         payload = b"".join((_COMPOUND.pack(0, len(first)), first, second))
         self._last = payload, said
         return payload, self._told
@@ -181,12 +181,12 @@ class Writer:
 
 def _told_only(company: Parts, said: Parts) -> Parts:
     """The company with those entries of its first vector that the model's payload tells."""
-    return (company[0][~np.isnan(said[0])], *company[1:]) if type(said) is Partial else company
+    return (company[0][~np.isnan(said[0])], *company[1:]) if isinstance(said, Partial) else company
 
 
 def _joined(said: Parts, company: Parts) -> Parts:
     """A model and its company as they were decoded, NaN for the entries that neither tells."""
-    if type(said) is not Partial or not company:
+    if not isinstance(said, Partial) or not company:
         return said + company
     told = ~np.isnan(said[0])
     if len(company[0]) != np.count_nonzero(told):

@@ -161,6 +161,18 @@ class LinkModel(_Preset):
             raise ValueError(f"mtu: more than the overhead, which is {self.overhead} bytes")
         return self
 
+    @property
+    def loses(self) -> str | None:
+        """The field by which a message may get lost; None if every one arrives."""
+        if self.loss.independent != 0.0:
+            return "loss"
+        return "corruption" if self.corruption else "queue" if self.queue is not None else None
+
+    @property
+    def overtakes(self) -> bool:
+        """Whether a message may arrive before one that was sent earlier."""
+        return self.order == "free" and self.latency.constant is None
+
     def read(self, find: Finder) -> Self:
         """The same with the files that it names in memory."""
         read = {"latency": self.latency.read(find), "loss": self.loss.read(find)}
@@ -195,6 +207,13 @@ class Lines(Section):
     down: Line | None = Field(
         None, description="all that is sent to the agent passes it after the link; no limit if absent"
     )
+
+    @property
+    def loses(self) -> str | None:
+        """The field by which a message may get lost; None if every one arrives."""
+        sides = {"up": self.up, "down": self.down}
+        full = (f"{name}.queue" for name, side in sides.items() if side is not None and side.queue is not None)
+        return next(full, None)
 
     def read(self, find: Finder) -> Self:
         """The same with the files that it names in memory."""

@@ -98,9 +98,9 @@ class OneOf:
     """Marks a field that holds one of the parts of a table; `short` spells out what may stand for a whole table.
 
     With `plain` the field may hold a plain value instead, which this check accepts and which stays what it is. With
-    `bare` a word stands for its part with all defaults, and such a part is written as its word. An entry of the table
-    may be a reference, which is followed when its word is first used; `unfit` says why a user's own part cannot be used
-    here.
+    `bare` a word stands for its part with all defaults, and such a part is written as its word; any word that is
+    nobody's stands for the part `otherwise`, if there is one. An entry of the table may be a reference, which is
+    followed when its word is first used; `unfit` says why a user's own part cannot be used here.
     """
 
     parts: Mapping[str, type[Section] | str]
@@ -108,6 +108,7 @@ class OneOf:
     plain: Callable[[Any], Any] | None = None
     bare: bool = False
     unfit: Callable[[Any], str | None] | None = None
+    otherwise: type[Section] | None = None
 
     @property
     def tag(self) -> str:
@@ -138,7 +139,7 @@ class OneOf:
             return listed if isinstance(listed, type) else self._own(listed)
         found = load(word, loading or Loading())
         if found is None:
-            return None
+            return self.otherwise
         cls, bound = found
         if not issubclass(cls, self.base):
             raise ValueError(f"{cls.__name__} is none: it does not derive from {self.base.__name__}")
@@ -174,7 +175,7 @@ class OneOf:
         if self.short is not None:
             value = self.short(value)
         if isinstance(value, self.base) and not isinstance(value, self._here):
-            if tag_of(type(value)) is None:
+            if tag_of(type(value)) is None and type(value) is not self.otherwise:
                 raise ValueError(
                     f"{type(value).__name__} has no word here: name it as my_file.py:{type(value).__name__}"
                 )

@@ -14,6 +14,12 @@ LABELS_DEAL = (
     "where it lies, and not that"
 )
 
+ROWS_DEAL = (
+    "what rows hold decided which agent holds which of them, so one row may move others; ε covers a row that is "
+    "replaced where it lies, and not that"
+)
+DEALT_BY = {"nothing": [], "labels": [LABELS_DEAL], "rows": [ROWS_DEAL]}
+
 PEAKS_SCALE = (
     "columns are divided by their largest values, so a row that holds one changes all others; scale the data by public "
     "bounds and say data.columns = 'as-they-are'"

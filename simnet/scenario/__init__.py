@@ -26,23 +26,22 @@ from pydantic import (
 
 from simnet.agent.pacing import AnyPacing, Compute, Ideal, Pacing
 from simnet.errors import ScenarioError
-from simnet.learning.dealing import BY_LABEL
 from simnet.learning.metric_parts import AnyMetric
 from simnet.learning.sources import Data
 from simnet.learning.task import Task
 from simnet.learning.task_parts import AnyTask, classifier
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
-from simnet.network.codec import CODECS, TopKSettings
+from simnet.network.codec import FLOAT64, AnyCodec, CodecKind, TopKSettings, unsurvived
 from simnet.network.model import Access, Lines, LinkModel, Override, WayOut, way_out
 from simnet.network.queueing import Intake
 from simnet.network.topology import AnyTopology, Random
 from simnet.network.underlay import Underlay
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.foreign import Loading
-from simnet.parts.part import OneOf, Section, WordOf
+from simnet.parts.part import OneOf, Section
 from simnet.privacy.budget import Privacy
-from simnet.record.fitness import LABELS_DEAL, PEAKS_SCALE, TIMES_TELL
+from simnet.record.fitness import DEALT_BY, PEAKS_SCALE, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.toml import escaped, parse, shown
@@ -78,7 +77,7 @@ class Network(Section):
     peers: Count | None = Field(
         None, description="how many neighbours an agent speaks to in a round, drawn anew each time; absent: all"
     )
-    codec: Annotated[str, WordOf(CODECS)] = Field("float64", description="how numbers are written into a message")
+    codec: AnyCodec = Field(FLOAT64, description="how numbers are written into a message")
     topk: TopKSettings = Field(TopKSettings(), description="settings of the codec `top-k`")
     inbox: Intake = Field(Intake(), description="how an agent takes in what arrives")
     recovery: PositiveSeconds | None = Field(
@@ -113,8 +112,9 @@ class Network(Section):
                 f"peers: {self.pacing.word} pacing would wait for neighbours that say nothing in this round; use "
                 "ideal, deadline, quorum or free"
             )
-        if self.codec == "top-k":
-            raise ValueError("peers: top-k tells what has changed since the last message, which most have not heard")
+        if self.codec.entrywise:
+            word = self.codec.word
+            raise ValueError(f"peers: {word} tells what has changed since the last message, which most have not heard")
         return self
 
     @model_validator(mode="after")
@@ -153,6 +153,24 @@ class Network(Section):
             if getattr(self.link, name) != info.default:
                 raise ValueError(f"link.{name}: the path decides; `{name}` belongs into [network.underlay.link]")
         return self
+
+    @property
+    def coding(self) -> CodecKind:
+        """The codec with its settings."""
+        return self.codec.tuned(self.topk)
+
+    @property
+    def loses(self) -> str | None:
+        """By what a message may get lost, apart from the links; None if every one gets to the links and from them."""
+        if self.peers is not None:
+            return "network.peers"
+        if self.transport.repeats:
+            return None
+        if self.channel is not None:
+            return "network.channel"
+        if self.inbox.service and self.inbox.capacity is not None:
+            return "network.inbox.capacity"
+        return None if self.line.loses is None else f"network.line.{self.line.loses}"
 
     @property
     def one_line_out(self) -> bool:
@@ -250,7 +268,7 @@ class Scenario(Section):
         around = Surroundings(
             topology=self.topology.word,
             medium=self.network.medium,
-            entrywise_codec=self.network.codec == "top-k",
+            entrywise_codec=self.network.codec.entrywise,
             states_get_lost=any(fault.loses_state for fault in self.fault),
         )
         if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
@@ -266,9 +284,25 @@ class Scenario(Section):
         names = [metric.called for metric in self.metric]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"metric: two are called {twice}, and a table has one such column")
+        if reason := self._misfit_of_loss():
+            raise ValueError(reason)
         if self.network.peers is not None and self.algorithm.central:
             raise ValueError("network.peers: a hub speaks to all its leaves, and they to nobody else; leave it out")
         return self
+
+    def _misfit_of_loss(self) -> str | None:
+        """Why codec or method do not go with the rest. What each link may lose is known when the graph is drawn."""
+        if self.network.codec.differences and len(self.algorithm.message_lengths(1)) > 1:
+            return f"network.codec: it tells differences, and {self.algorithm.word} sends more than its model"
+        loses = "fault" if self.fault else self.network.loses
+        return None if self.fragile is None or loses is None else f"{self.fragile}: {unsurvived(loses)}"
+
+    @property
+    def fragile(self) -> str | None:
+        """The field that chose something that needs every message; None if nothing does."""
+        if not self.network.codec.survives_loss:
+            return "network.codec"
+        return None if self.algorithm.survives_loss else "algorithm.name"
 
     @property
     def learned(self) -> Task:
@@ -288,7 +322,7 @@ class Scenario(Section):
     def caveats(self, *, live: bool = False) -> list[str]:
         """What ε does not cover in a run of it; real work takes its own time, whatever the scenario says of it."""
         found = [TIMES_TELL] if (live or self.compute.tells) and not self.pacing.keeps_time else []
-        found += [LABELS_DEAL] if self.data.partition in BY_LABEL else []
+        found += DEALT_BY[self.data.partition.looks_at]
         return found + ([PEAKS_SCALE] if self.data.tells_peaks else [])
 
     @classmethod

@@ -15,7 +15,8 @@ from pydantic import BaseModel
 
 from simnet.agent.pacing import PACINGS
 from simnet.learning.metric_parts import METRICS
-from simnet.learning.sources import FILE, SOURCES
+from simnet.learning.partitions import PARTITIONS
+from simnet.learning.sources import SOURCES, WELL_KNOWN, FileRows
 from simnet.learning.task_parts import TASKS
 from simnet.methods import METHODS
 from simnet.network.codec import CODECS
@@ -32,7 +33,8 @@ def catalogue() -> dict[str, dict[str, str]]:
     """Topic → name → one line."""
     return {
         "algorithms": _lines(METHODS),
-        "data": {word: source.line for word, source in SOURCES.items()} | {"a file": FILE.line},
+        "data": _lines(SOURCES) | dict.fromkeys(WELL_KNOWN, "found in SIMNET_DATA") | _lines({"a file": FileRows}),
+        "partitions": _lines(PARTITIONS),
         "tasks": _lines(TASKS),
         "metrics": _lines(METRICS),
         "topologies": _lines(TOPOLOGIES),
@@ -43,7 +45,7 @@ def catalogue() -> dict[str, dict[str, str]]:
         "losses": _lines(PACKET_LOSSES),
         "bandwidths": _lines(RATES),
         "faults": _lines(FAULTS),
-        "codecs": dict.fromkeys(CODECS, ""),
+        "codecs": _lines(CODECS),
     }
 
 

@@ -28,8 +28,8 @@ def row_files(scenario: Scenario) -> dict[str, Path]:
 
     A source that is found in SIMNET_DATA has the name of the source: where it lies is the machine's business.
     """
-    source = scenario.data.source
-    paths = scenario.data.origin.files(scenario.data, scenario.find)
+    source = scenario.data.source.word
+    paths = scenario.data.source.paths(scenario.find)
     names = [source, *(str(Path(source).with_name(path.name)) for path in paths[1:])]
     return dict(zip(names, paths, strict=False))
 

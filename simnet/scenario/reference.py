@@ -208,6 +208,7 @@ def _value(info: FieldInfo, at: Path, seen: dict[tuple[Table, ...], str]) -> str
     tables = (here.item or here).tables
     if tables:
         plain = "" if here.value is None else f"{getattr(here.value, 'what', 'a value')}, or "
+        plain = "a word, or " if here.one_of is not None and here.one_of.bare else plain
         return f"{plain}{'tables' if here.item else 'a table'}: {seen.setdefault(tables, _link(at))}"
     return ", ".join(f"`{choice}`" for choice in here.choices) or here.what
 
@@ -215,7 +216,9 @@ def _value(info: FieldInfo, at: Path, seen: dict[tuple[Table, ...], str]) -> str
 def _default(info: FieldInfo) -> str:
     if info.is_required():
         return "required"
-    default = info.get_default(call_default_factory=True)
+    default, one_of = info.get_default(call_default_factory=True), place(info).one_of
+    if one_of is not None and one_of.bare:
+        default = kind_of(type(default))
     if isinstance(default, BaseModel):
         default = default.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return "—" if default in (None, (), {}) else f"`{shown(default)}`"

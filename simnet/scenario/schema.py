@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
 from simnet.parts.foreign import Loading, is_reference
-from simnet.parts.part import OneOf, WordOf, tag_of
+from simnet.parts.part import OneOf, WordOf, bare_word, tag_of
 
 Table = type[BaseModel]
 Path = tuple[str | int, ...]
@@ -47,6 +47,10 @@ class Place:
                 return str(words)
         if self.tables:
             table = f"a table whose {self.tag} is one of {', '.join(self.kinds)}" if self.tag else "a table"
+            if self.one_of is not None and self.one_of.bare:
+                other = self.one_of.otherwise
+                words = [*self.kinds, *(() if other is None else (getattr(other, "what", "another word"),))]
+                return f"one of {', '.join(words)}, or a table with that {self.tag}"
             return table if self.value is None else f"{getattr(self.value, 'what', 'a value')}, or {table}"
         if self.choices:
             words = ", ".join(self.choices)
@@ -141,7 +145,7 @@ def _place(annotation: Any, metadata: tuple[Any, ...]) -> Place:
     origin, inside = get_origin(annotation), get_args(annotation)
     for found in metadata:
         if isinstance(found, OneOf):
-            short = () if found.short is None else (found.short,)
+            short = (found.short,) if found.short is not None else (bare_word,) if found.bare else ()
             return Place(tables=found.classes, checks=(*short, *checks), value=found.plain, one_of=found)
         if isinstance(found, WordOf):
             return Place(choices=tuple(found.words), checks=checks)

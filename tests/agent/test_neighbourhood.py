@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.agent.neighbourhood import Neighbourhood
-from simnet.network.codec import Partial
+from simnet.network.payloads import Partial
 
 START = (np.zeros(1),)
 

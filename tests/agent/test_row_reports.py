@@ -10,7 +10,7 @@ from simnet.network.frame import HEADER_BYTES
 from simnet.network.model import LinkModel
 from simnet.streams import Streams
 from tests.network.models import bernoulli, constant, uniform
-from tests.network.test_codec import make
+from tests.network.test_encoders import make
 
 
 def test_a_report_is_a_frame_with_a_row_and_its_label():

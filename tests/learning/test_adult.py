@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simnet.learning.adult import COLUMNS, adult
+from simnet.learning.adult import COLUMNS, adult, adult_age
 from simnet.learning.dataset import Dataset, scale, split
 from tests.learning.plain import error, fit
 
@@ -147,3 +147,14 @@ def test_the_script_rebuilds_the_shipped_file_byte_for_byte(tmp_path: Path):
     output = tmp_path / "adult.xz"
     assert make(source, output).returncode == 0
     assert output.read_bytes() == SHIPPED.read_bytes()
+
+
+def test_a_plane_through_the_rest_tells_two_fifths_of_the_variance_of_ages():
+    found = adult_age()
+    assert (found.rows, found.features, found.labels) == (45_222, 105, "number")
+    assert ((50 * found.y + 50).min(), (50 * found.y + 50).max()) == (17, 90)
+    X = scale(found, bias=True).X.toarray()
+    train, test = slice(0, 30_000), slice(30_000, None)
+    model = np.linalg.solve(X[train].T @ X[train] + 30 * np.eye(X.shape[1]), X[train].T @ found.y[train])
+    rest = np.mean((X[test] @ model - found.y[test]) ** 2) / found.y[test].var()
+    assert 0.55 < rest < 0.65

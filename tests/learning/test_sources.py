@@ -1,106 +1,174 @@
+"""What `data.source` may name: words, files, and a source of the user's own."""
+
 from __future__ import annotations
 
-import math
-import os
+from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
 
-from simnet.learning import data_files
-from simnet.learning.dataset import Dataset, scale, split
-from simnet.learning.sources import ringnorm, synthetic, twonorm, waveform
-from simnet.streams import Streams
-from tests.learning.plain import error, fit
+from simnet import Scenario, run
+from simnet.errors import ScenarioError
+from simnet.learning.sources import SOURCES, Data, FileRows
+from simnet.record.fitness import PEAKS_SCALE
 
-needs_data = pytest.mark.skipif("SIMNET_DATA" not in os.environ, reason="needs the data folder: set SIMNET_DATA")
-GENERATORS = {"twonorm": twonorm, "ringnorm": ringnorm, "waveform": waveform}
+SENSORS = dedent(
+    '''
+    import numpy as np
+    from simnet.extend import Count, DataSource, Dataset, Field, FileName
 
+    class Sensors(DataSource):
+        """Two clusters of readings."""
 
-def rng(name: object = "") -> np.random.Generator:
-    return Streams(4).generator("data", name)
+        rows: Count = Field(80, description="how many")
 
+        def draw(self, rng):
+            y = rng.choice([-1.0, 1.0], self.rows)
+            return rng.normal(size=(self.rows, 3)) + y[:, None], y
 
-@pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("features", [2, 30])
-def test_the_best_plane_errs_as_often_as_the_label_noise_says_whatever_the_dimension(noise, features):
-    data = synthetic(20_000, features, noise, rng(features))
-    assert (data.rows, data.features) == (20_000, features)
-    np.testing.assert_allclose(data.X.mean(axis=0), 0.0, atol=0.04)
-    np.testing.assert_allclose(data.X.std(axis=0), 1.0, atol=0.04)
-    assert error(fit(data, 1e-6), data) == pytest.approx(math.atan(noise) / math.pi, abs=0.01)
+    class Named(Sensors):
+        """The same as a data set."""
 
+        def draw(self, rng):
+            return Dataset("mine", *super().draw(rng))
 
-def test_the_separating_direction_is_drawn_from_the_generator():
-    first, other = (fit(synthetic(2000, 5, 0.1, rng(name)), 1e-3) for name in "ab")
-    cosine = first @ other / np.linalg.norm(first) / np.linalg.norm(other)
-    assert abs(cosine) < 0.95
+    class Wrong(Sensors):
+        """It forgets a label."""
 
+        wrong: str = Field("labels", description="what is wrong")
 
-@pytest.mark.parametrize("name", GENERATORS)
-def test_the_same_generator_draws_the_same_rows(name):
-    first, again, other = (GENERATORS[name](50, rng(k)) for k in (1, 1, 2))
-    np.testing.assert_array_equal(first.X, again.X)
-    np.testing.assert_array_equal(first.y, again.y)
-    assert not np.array_equal(first.X, other.X)
-    assert first.name == name
+        def draw(self, rng):
+            X, y = super().draw(rng)
+            return {
+                "labels": (X, y[1:]),
+                "kind": (X, y + 1),
+                "flat": (X[0], y),
+                "nan": (np.full_like(X, np.nan), y),
+                "text": ("text", y),
+            }[self.wrong]
 
+    class FromFile(DataSource):
+        """Readings in a file of its own form."""
 
-def test_twonorm_is_two_unit_normals_four_apart_along_the_diagonal():
-    data = twonorm(40_000, rng())
-    a = 2 / math.sqrt(20)
-    for sign in (1.0, -1.0):
-        part = data.X[data.y == sign]
-        np.testing.assert_allclose(part.mean(axis=0), sign * a, atol=0.03)
-        np.testing.assert_allclose(np.cov(part.T), np.eye(20), atol=0.05)
-    best = np.mean(np.sign(data.X.sum(axis=1)) != data.y)
-    assert best == pytest.approx(0.5 * math.erfc(math.sqrt(2.0)), abs=0.003)
+        file: FileName = Field(description="a number per line")
 
+        def read(self, find):
+            found = self.model_copy()
+            object.__setattr__(found, "_lines", find(self.file).read_text().split())
+            return found
 
-def test_ringnorm_is_a_unit_normal_inside_one_twice_as_wide():
-    data = ringnorm(40_000, rng())
-    inner, outer = data.X[data.y > 0], data.X[data.y < 0]
-    np.testing.assert_allclose(inner.mean(axis=0), 2 / math.sqrt(20), atol=0.03)
-    np.testing.assert_allclose(outer.mean(axis=0), 0.0, atol=0.06)
-    np.testing.assert_allclose(np.cov(inner.T), np.eye(20), atol=0.05)
-    np.testing.assert_allclose(np.cov(outer.T), 4 * np.eye(20), atol=0.2)
+        def draw(self, rng):
+            X = np.array(self._lines, dtype=float)[:, None]
+            return X, np.sign(X[:, 0])
+    '''
+)
 
 
-def test_a_positive_waveform_averages_the_waves_with_peaks_at_7_and_11():
-    data = waveform(40_000, rng())
-    assert data.features == 21
-    assert (data.y > 0).mean() == pytest.approx(1 / 3, abs=0.01)
-    h7, h11, h15 = (np.maximum(6.0 - np.abs(np.arange(1, 22) - peak), 0.0) for peak in (7, 11, 15))
-    np.testing.assert_allclose(data.X[data.y > 0].mean(axis=0), (h7 + h11) / 2, atol=0.06)
-    np.testing.assert_allclose(data.X[data.y < 0].mean(axis=0), (h7 + h11 + 2 * h15) / 4, atol=0.06)
-    # A column's variance is that of u (h_a − h_b), one twelfth of the squared difference, plus the noise.
-    np.testing.assert_allclose(data.X[data.y > 0].var(axis=0), (h7 - h11) ** 2 / 12 + 1.0, atol=0.08)
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "own.py").write_text(SENSORS)
+    return tmp_path
 
 
-def benchmark(name: str) -> Dataset:
-    path = data_files.named(name)
-    assert path is not None
-    return data_files.read(path)
+def scenario(folder, source, **data):
+    content = {
+        "rounds": 2,
+        "data": {"source": source, **data},
+        "topology": {"kind": "ring", "agents": 3},
+        "algorithm": {"name": "admm"},
+    }
+    return Scenario.of(content, folder=folder)
 
 
-def standardised(data: Dataset) -> Dataset:
-    return Dataset(data.name, (data.X - data.X.mean(axis=0)) / data.X.std(axis=0), data.y)
+def test_a_source_is_written_as_it_was_given(folder):
+    for source in ("adult", "a9a", "folder/rows.csv", "own.py:Sensors", {"kind": "own.py:Sensors", "rows": 60}):
+        written = scenario(folder, source).resolved()["data"]["source"]
+        assert written == source
+        assert scenario(folder, written) == scenario(folder, source)
 
 
-@needs_data
-@pytest.mark.parametrize("name", GENERATORS)
-def test_moments_agree_with_the_benchmark_file_class_by_class(name):
-    # The waveform file holds standardised columns, so all are compared that way.
-    theirs, ours = standardised(benchmark(name)), standardised(GENERATORS[name](40_000, rng()))
-    assert (ours.y > 0).mean() == pytest.approx((theirs.y > 0).mean(), abs=0.02)
-    for sign in (1.0, -1.0):
-        mine, yours = ours.X[ours.y == sign], theirs.X[theirs.y == sign]
-        np.testing.assert_allclose(mine.mean(axis=0), yours.mean(axis=0), atol=0.1)
-        np.testing.assert_allclose(np.cov(mine.T), np.cov(yours.T), atol=0.16)
+def test_a_source_tells_which_files_it_reads(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMNET_DATA", str(tmp_path))
+    (tmp_path / "a9a").mkdir()
+    train, test = tmp_path / "a9a/a9a.xz", tmp_path / "a9a/a9a.t.xz"
+    for path in (train, test, tmp_path / "mine.csv"):
+        path.touch()
+    for source, files in {
+        "a9a": [train, test],
+        "mine.csv": [tmp_path / "mine.csv"],
+        "adult": [],
+        "twonorm": [],
+    }.items():
+        found = Data(source=source).source
+        assert isinstance(found, FileRows if files else SOURCES[source])
+        assert found.paths(Path) == files
 
 
-@needs_data
-@pytest.mark.parametrize("name", GENERATORS)
-def test_a_model_of_generated_rows_works_on_the_benchmark_file_as_well_as_one_of_its_own_rows(name):
-    train, test = split(scale(standardised(benchmark(name)), bias=True), 0.5, rng())
-    ours = scale(standardised(GENERATORS[name](20_000, rng())), bias=True)
-    assert error(fit(ours, 1e-5), test) == pytest.approx(error(fit(train, 1e-5), test), abs=0.02)
+@pytest.mark.parametrize("word", SOURCES)
+def test_a_built_in_source_gives_rows_under_its_name(word):
+    data = Data(source=word)
+    whole, test = data.source.load(data, Path, np.random.default_rng(1))
+    assert (whole.name, test) == (word, None)
+    assert whole.rows == {"adult": 45_222, "adult-age": 45_222, "digits": 1_797}.get(word, 5_000)
+    assert whole.labels == data.source.labels
+    assert np.array_equal(whole.y, data.source.draw(np.random.default_rng(1)).y)
+
+
+def test_rows_of_the_users_own_are_learned_from(folder):
+    first = run(scenario(folder, {"kind": "own.py:Sensors", "rows": 60}))
+    assert first.summary["accuracy"]["test_error"] < 0.5
+    assert first.summary["digest"] == run(scenario(folder, {"kind": "own.py:Sensors", "rows": 60})).summary["digest"]
+    named, plain = run(scenario(folder, "own.py:Named")), run(scenario(folder, "own.py:Sensors"))
+    assert named.summary["accuracy"] == plain.summary["accuracy"]
+
+
+def test_a_source_of_the_users_own_may_read_a_file_beside_the_scenario(folder):
+    (folder / "readings.txt").write_text("\n".join(str(value) for value in np.linspace(-1, 1, 40)))
+    found = scenario(folder, {"kind": "own.py:FromFile", "file": "readings.txt"})
+    assert list(found.files()) == ["readings.txt"]
+    assert run(found).summary["accuracy"]["test_error"] < 0.2
+
+
+def test_rows_that_may_be_private_are_not_scaled_by_each_other_unseen(folder):
+    assert PEAKS_SCALE in scenario(folder, "own.py:Sensors").caveats()
+    assert PEAKS_SCALE in scenario(folder, "mine.csv").caveats()
+    assert PEAKS_SCALE not in scenario(folder, "own.py:Sensors", columns="as-they-are").caveats()
+    for word in (*SOURCES, "a9a"):
+        assert PEAKS_SCALE not in scenario(folder, word).caveats()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("labels", "80 rows need as many labels"),
+        ("kind", "labels must be -1 or [+]1"),
+        ("flat", "features are a table of rows and columns, not of shape"),
+        ("nan", "a feature is not a finite number"),
+        ("text", "could not convert string to float"),
+    ],
+)
+def test_what_a_source_of_the_users_own_gives_is_checked(folder, wrong, said):
+    with pytest.raises(ScenarioError, match=f"data.source = 'own.py:Wrong': .*{said}"):
+        run(scenario(folder, {"kind": "own.py:Wrong", "wrong": wrong}))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"source": 3}, "data.source = 3: one of adult, .*, waveform, a data file, or a table with that kind"),
+        ({"source": ""}, 'data.source = "": a line of text, not blank'),
+        ({"source": "own.py:Sensors", "rows": 5}, "data.rows = 5: only the source synthetic or twonorm or ringnorm or"),
+        ({"source": {"kind": "own.py:Sensors", "row": 5}}, "data.source.row: own.py:Sensors has no such field .*rows"),
+        ({"source": {"kind": "rows.csv", "rows": 5}}, "data.source.rows"),
+        ({"partition": "evn"}, 'data.partition = "evn": choose one of even, uneven, skewed .did you mean even?'),
+    ],
+)
+def test_a_mistake_is_one_sentence(folder, data, said):
+    with pytest.raises(ScenarioError, match=said):
+        scenario(folder, **({"source": "adult"} | data))
+
+
+def test_classes_and_numbers_are_no_signs(folder):
+    with pytest.raises(ScenarioError, match=r"data.source = 'digits': its labels are classes, counted from 0"):
+        run(scenario(folder, "digits"))

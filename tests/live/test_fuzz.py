@@ -37,7 +37,7 @@ from tests.live.party import (
     running,
     value,
 )
-from tests.network.test_codec import make
+from tests.network.test_encoders import make
 from tests.worlds import live_world
 
 ME, HONEST, HOSTILE = 0, 1, 2
@@ -242,7 +242,7 @@ def _nonsense(chance: np.random.Generator, rounds: int, features: int) -> bytes:
             payload = bytes([255]) + b"\xff" * 1020 + payload
         case _:
             payload = b"\0" + payload
-    return frame.encode(kind, sender=HOSTILE, round=round, payload=payload)
+    return frame.encode(kind, sender=HOSTILE, round=round, codec=1, payload=payload)
 
 
 def test_agents_with_a_neighbour_that_talks_nonsense_finish_their_rounds(deployment: Path, tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from simnet.live.live_port import LivePort, RepeatedRound
 from simnet.live.shim import Clock, Numbering
 from simnet.methods.peer import within
 from simnet.network import frame
-from simnet.network.codec import TopKSettings
 from simnet.network.frame import Writer
 from simnet.network.link import Passage
 from simnet.record import events
 from simnet.streams import Streams
+from tests.network.models import a_codec
 
 NUMBERING = Numbering({0: [1, 2], 1: [0, 2], 2: [0, 1]})
 AT_ONCE = Passage("delivered", 0.0, 0.0, 0.0, 1, 0, False, ())
@@ -53,7 +53,7 @@ class Surroundings:
 def opened(replay=None, work_time=None, admits=lambda round, parts: True):
     around, hood = Surroundings(), Neighbourhood([1, 2], (np.zeros(3),), aligned=True, admits=admits)
     known = {1: set(), 2: set()}
-    writer = Writer(Streams(1), 0, "float64", TopKSettings())
+    writer = Writer(Streams(1), 0, a_codec("float64"))
     clock = Clock(time.time())
     port = LivePort(0, clock, hood, writer, around, around, NUMBERING, 5, 3, work_time, known, replay)
     return port, around, hood
@@ -61,8 +61,8 @@ def opened(replay=None, work_time=None, admits=lambda round, parts: True):
 
 def value(sender, round, *lengths):
     parts = tuple(np.ones(length) for length in lengths or (3,))
-    payload = Writer(Streams(1), sender, "float64", TopKSettings())._model.encode(parts)
-    return frame.encode(frame.Kind.VALUE, sender=sender, round=round, payload=payload)
+    payload = Writer(Streams(1), sender, a_codec("float64"))._model.encode(parts)
+    return frame.encode(frame.Kind.VALUE, sender=sender, round=round, codec=1, payload=payload)
 
 
 def test_a_wait_ends_with_the_arrival_that_it_is_for():
@@ -107,7 +107,7 @@ def test_values_that_may_not_be_used_are_remembered_as_refused_and_not_heard(ent
         port, around, hood = opened(admits=lambda round, parts: within(parts, (1e6,)))
         raw = value(1, 1)
         payload = frame.decode(raw).payload.replace(np.ones(1).tobytes(), np.array([entry]).tobytes(), 1)
-        port.receive(1, frame.encode(frame.Kind.VALUE, sender=1, round=1, payload=payload))
+        port.receive(1, frame.encode(frame.Kind.VALUE, sender=1, round=1, codec=1, payload=payload))
         port.receive(1, raw)
         port.receive(2, value(2, 1))
         kinds = [entry.kind for entry in around.story]
@@ -176,12 +176,24 @@ def test_copies_without_end_are_refused_and_do_not_fill_the_record():
         value(1, 1, 4),
         value(1, 1, 3, 2),
         value(1, 1, 3, 3, 1, 1),
-        frame.encode(frame.Kind.VALUE, sender=1, round=1, payload=b"nonsense"),
+        frame.encode(frame.Kind.VALUE, sender=1, round=1, codec=1, payload=b"nonsense"),
+        frame.encode(frame.Kind.VALUE, sender=1, round=1, codec=255, payload=frame.decode(value(1, 1)).payload),
         frame.encode(frame.Kind.NOTICE, sender=1, round=1, payload=b"x"),
         frame.encode(frame.Kind.REQUEST, sender=1, round=1),
         b"",
     ],
-    ids=["too late", "too early", "too long", "odd company", "too much", "no parts", "talkative", "question", "empty"],
+    ids=[
+        "too late",
+        "too early",
+        "too long",
+        "odd company",
+        "too much",
+        "no parts",
+        "another codec",
+        "talkative",
+        "question",
+        "empty",
+    ],
 )
 def test_a_frame_that_has_no_place_is_refused_and_leaves_no_trace(raw):
     async def story():
@@ -205,7 +217,7 @@ def test_a_repeated_round_notes_nothing_twice_and_sends_the_same_frames():
         first.emit(events.PrivacySpent(0, 1, "release", "m", {}))
         first.broadcast(1, b"payload")
         noted = [event for event in around.story[:2] if isinstance(event, events.Event)]
-        raw = frame.encode(frame.Kind.VALUE, sender=0, round=1, payload=b"payload")
+        raw = frame.encode(frame.Kind.VALUE, sender=0, round=1, codec=1, payload=b"payload")
         port, around, hood = opened(again({1: raw, 2: raw}, noted))
         port.emit(events.RoundStarted(0, 1))
         port.receive(1, value(1, 1))
@@ -221,7 +233,7 @@ def test_a_repeated_round_notes_nothing_twice_and_sends_the_same_frames():
 
 def test_a_round_that_cannot_be_repeated_to_the_letter_lets_nothing_out():
     async def story():
-        raw = frame.encode(frame.Kind.VALUE, sender=0, round=1, payload=b"payload")
+        raw = frame.encode(frame.Kind.VALUE, sender=0, round=1, codec=1, payload=b"payload")
         port, around, _ = opened(again({1: raw, 2: raw}, [events.PrivacySpent(0, 1, "release", "m", {})]))
         with pytest.raises(LiveError, match="cannot repeat round 1"):
             port.emit(events.PrivacySpent(0, 1, "release", "m", {"sigma": 2.0}))

@@ -18,7 +18,7 @@ from simnet.methods.admm import AdmmPeer
 from simnet.methods.dp_admm import LeafPeer, noisy_gradient
 from simnet.methods.peer import LARGEST, Known, Peer, Proposal, alone, within
 from simnet.methods.pp_admm import PpAdmmPeer
-from simnet.network.codec import Partial
+from simnet.network.payloads import Partial
 from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.privacy.objective_perturbation import Target
 from simnet.privacy.problem import LocalProblem

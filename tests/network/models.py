@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 from simnet.errors import ScenarioError
+from simnet.network.codec import CODECS, TopKSettings
 from simnet.network.latency import Constant, Empirical, Gamma, Lognormal, Normal, Pareto, Uniform
 from simnet.network.loss import Bernoulli, Bursts, GilbertElliott, NoLoss, Trace
 from simnet.scenario import Scenario
+
+
+def a_codec(kind, **topk):
+    return CODECS[kind](kind=kind).tuned(TopKSettings(**topk))
 
 
 def constant(value):

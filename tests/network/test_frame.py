@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simnet.errors import FrameError
-from simnet.network.codec import CODECS, Partial, TopKSettings
+from simnet.network.codec import CODECS
 from simnet.network.frame import HEADER_BYTES, Frame, Kind, Writer, decode, encode
+from simnet.network.payloads import Partial
 from simnet.streams import Streams
+from tests.network.models import a_codec
 
 frames = st.builds(
     Frame,
@@ -117,7 +119,7 @@ def whole(parts, before=()):
 
 @pytest.mark.parametrize("codec", sorted(CODECS))
 def test_what_goes_with_a_model_is_computed_from_the_model_as_it_is_decoded(codec):
-    writer = Writer(Streams(1), 0, codec, TopKSettings())
+    writer = Writer(Streams(1), 0, a_codec(codec))
     given = []
 
     def accompany(decoded):
@@ -133,7 +135,7 @@ def test_what_goes_with_a_model_is_computed_from_the_model_as_it_is_decoded(code
 
 @pytest.mark.parametrize("codec", ["int8", "top-k"])
 def test_neither_company_nor_letters_change_how_models_are_rounded(codec):
-    alone, busy = Writer(Streams(1), 0, codec, TopKSettings()), Writer(Streams(1), 0, codec, TopKSettings())
+    alone, busy = Writer(Streams(1), 0, a_codec(codec)), Writer(Streams(1), 0, a_codec(codec))
     for model in VECTORS:
         busy.letter(3, (model,))
         with_company, _ = busy.model(model, lambda decoded: (decoded + 1,))
@@ -143,13 +145,13 @@ def test_neither_company_nor_letters_change_how_models_are_rounded(codec):
 
 @pytest.mark.parametrize("codec", ["float32", "float16", "int8"])
 def test_company_is_sent_in_single_precision_at_least(codec):
-    _, sent = Writer(Streams(1), 0, codec, TopKSettings()).model(VECTORS[0], lambda decoded: (VECTORS[1],))
+    _, sent = Writer(Streams(1), 0, a_codec(codec)).model(VECTORS[0], lambda decoded: (VECTORS[1],))
     np.testing.assert_array_equal(sent[1], VECTORS[1].astype(np.float32))
 
 
 @pytest.mark.parametrize("values", ["float64", "float16"])
 def test_with_top_k_each_entry_travels_with_its_company(values):
-    writer, held = Writer(Streams(1), 0, "top-k", TopKSettings(share=0.3, values=values)), ()
+    writer, held = Writer(Streams(1), 0, a_codec("top-k", share=0.3, values=values)), ()
     for model, company in zip(VECTORS, VECTORS[::-1], strict=True):
         lead = np.array([3.0])
         payload, sent = writer.model(model, lambda decoded, company=company, lead=lead: (company, lead))
@@ -165,19 +167,19 @@ def test_with_top_k_each_entry_travels_with_its_company(values):
 
 
 def test_an_answer_tells_what_was_decoded_before():
-    writer = Writer(Streams(1), 0, "int8", TopKSettings())
+    writer = Writer(Streams(1), 0, a_codec("int8"))
     np.testing.assert_array_equal(writer.decode(writer.again((VECTORS[2],)))[0], VECTORS[2].astype(np.float32))
 
 
 @pytest.mark.parametrize("cut", [1, 4, 5, 20])
 def test_a_payload_that_ends_too_early_is_refused(cut):
-    payload, _ = Writer(Streams(1), 0, "float64", TopKSettings()).model(VECTORS[0], lambda decoded: (VECTORS[1],))
+    payload, _ = Writer(Streams(1), 0, a_codec("float64")).model(VECTORS[0], lambda decoded: (VECTORS[1],))
     with pytest.raises(FrameError):
-        Writer(Streams(1), 0, "float64", TopKSettings()).decode(payload[:cut])
+        Writer(Streams(1), 0, a_codec("float64")).decode(payload[:cut])
 
 
 def test_a_small_payload_cannot_ask_for_much_memory():
-    writer = Writer(Streams(1), 0, "top-k", TopKSettings(share=0.1))
+    writer = Writer(Streams(1), 0, a_codec("top-k", share=0.1))
     empty = struct.pack("<B3I", 3, *[2**24] * 3) + bytes(12)  # three parts of 2**24 entries of which none is told
     tracemalloc.start()
     with pytest.raises(FrameError, match="at most 20 per part"):
@@ -189,7 +191,7 @@ def test_a_small_payload_cannot_ask_for_much_memory():
 @pytest.mark.parametrize("company", [(), (VECTORS[3],)])
 @pytest.mark.parametrize("codec", sorted(CODECS))
 def test_the_sender_knows_what_its_receivers_will_decode(codec, company):
-    writer = Writer(Streams(1), 0, codec, TopKSettings())
+    writer = Writer(Streams(1), 0, a_codec(codec))
     for model in VECTORS:
         payload, _ = writer.model(model, lambda decoded: company)
         said, decoded = writer.said(payload), writer.decode(payload)

@@ -119,7 +119,8 @@ def _mistakes(reach: Reach) -> Iterator[tuple[str, tuple[str | int, ...], dict[s
     for name, info in fields(reach.table).items():
         here = place(info)
         if name == reach.here.tag:
-            here = Place(choices=tuple(reach.here.kinds))
+            other = None if reach.here.one_of is None else reach.here.one_of.otherwise
+            here = Place(choices=tuple(reach.here.kinds)) if other is None else place(fields(other)[name])
         if info.is_required():
             names = (name, here.tag) if here.tag else (name,)
             yield f"no {name}", names, {other: value for other, value in good.items() if other != name}
@@ -134,7 +135,8 @@ def _mistakes(reach: Reach) -> Iterator[tuple[str, tuple[str | int, ...], dict[s
 def _bad(here: Place) -> list[Any]:
     """Values that must not be accepted at a place, by what it says it wants."""
     if here.tables:
-        return [True, "nonsense", [], date(2024, 1, 1), math.nan]
+        any_word = here.one_of is not None and here.one_of.otherwise is not None
+        return [True, "two\nlines" if any_word else "nonsense", [], date(2024, 1, 1), math.nan]
     if here.choices:
         return ["nonsense", "", here.choices[0] + "x", 5, True, [], {"x": 1}]
     if here.item is not None:

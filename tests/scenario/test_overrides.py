@@ -125,8 +125,8 @@ def test_an_entry_beyond_the_next_is_refused() -> None:
 
 
 def test_a_path_through_a_value_is_refused() -> None:
-    with pytest.raises(ScenarioError, match=r'data\.source\.x: data\.source = "adult" is not a table'):
-        changed("data.source=adult", "data.source.x=1")
+    with pytest.raises(ScenarioError, match=r'name\.x: name = "adult" is not a table'):
+        changed("name=adult", "name.x=1")
 
 
 def test_a_part_of_the_api_can_be_set_and_then_changed_by_path() -> None:

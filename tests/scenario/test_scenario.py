@@ -254,7 +254,9 @@ def test_what_does_not_go_together_is_refused_with_a_reason(content, said):
 
 def test_top_k_sends_no_entry_without_its_sum():
     healing = {"name": "admm", "duals": "healing", "heal_every": 3}
-    with pytest.raises(ScenarioError, match=r"algorithm\.heal_every = 3: with the codec top-k each entry travels with"):
+    with pytest.raises(
+        ScenarioError, match=r"algorithm\.heal_every = 3: with a codec such as top-k each entry travels with"
+    ):
         Scenario.of({"algorithm": healing, "network": {"codec": "top-k"}})
     assert Scenario.of({"algorithm": healing, "network": {"codec": "int8"}}).algorithm.heal_every == 3
 
