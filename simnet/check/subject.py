@@ -122,7 +122,7 @@ def subject(reference: str, changes: Mapping[str, Any] | None = None, scenario: 
 
 
 def places() -> list[PartPlace]:
-    """Everywhere that a scenario names a part; of a kind that is named at many places, that of the links comes first."""
+    """Everywhere that a scenario names a part; of a kind that is named at many places, the links come first."""
     found = [PartPlace(".".join(map(str, at)), one_of) for at, one_of in _places(Place(tables=(Scenario,)), ())]
     return sorted(found, key=lambda each: (each.path != METHOD, "network.link." not in each.path, each.path.count(".")))
 
