@@ -29,7 +29,7 @@ def rerun(path: Path) -> list[str]:
     if start.foreign:
         theirs = ", ".join(start.foreign)
         raise LogError(
-            f"{path} cannot be run again by a command that reads: its scenario runs code of its author's own ({theirs}); "
+            f"{path} cannot be run again by a reader: its scenario runs code of its author's own ({theirs}); "
             "if you trust that, `simnet run` its scenario.toml beside the code, and compare the digests"
         )
     scenario = embedded_scenario(start, log.parent)

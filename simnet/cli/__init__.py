@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from simnet.cli import live_commands as live
 from simnet.cli import log_commands as log
+from simnet.cli.check_commands import check
 from simnet.cli.options import Interrupted, raise_interrupted
 from simnet.cli.output import say
 from simnet.cli.run_commands import audit, compare, explain, init, list_, report, run
@@ -46,7 +47,7 @@ live_app = typer.Typer(
     no_args_is_help=True,
 )
 for group, commands in (
-    (app, (live.agent, run, compare, sweep, query, explain, audit, report, log.publish, list_, init)),
+    (app, (live.agent, run, compare, sweep, query, explain, audit, check, report, log.publish, list_, init)),
     (log_app, (log.verify, log.replay, log.diff, log.export)),
     (live_app, (live.run, live.init, live.merge)),
 ):

@@ -145,17 +145,32 @@ def list_(
 
 def init(
     path: Annotated[Path, typer.Argument(help="File to write.")] = Path("scenario.toml"),
+    method: Annotated[
+        Path | None, typer.Option(help="Write a commented method of your own into this file instead.")
+    ] = None,
     force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a commented scenario to start from."""
-    from simnet.errors import SimnetError
+    """Write a commented scenario to start from, or a method."""
+    if method is not None:
+        from importlib.resources import files
+
+        text = (files("simnet.check") / "starter_method.txt").read_text(encoding="utf-8")
+        _write(method, text.replace("my_method.py", method.name), force=force)
+        typer.echo(f"wrote {method}; now: simnet check {method}:NoisyDescent")
+        return
     from simnet.scenario.reference import commented
+
+    _write(path, commented(), force=force)
+    typer.echo(f"wrote {path}; now: simnet run {path}")
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    from simnet.errors import SimnetError
 
     try:
         with path.open("w" if force else "x", encoding="utf-8") as handle:
-            handle.write(commented())
+            handle.write(text)
     except FileExistsError:
         raise SimnetError(f"{path} exists already: choose another name, or --force to replace it") from None
     except OSError as error:
         raise SimnetError(f"{path}: {error.strerror}") from None
-    say(f"wrote {path}; now: simnet run {path}")

@@ -315,6 +315,7 @@ class LiveAgent:
             known,
             replay,
             self._absorbed if self._placement.own_noise else None,
+            self._world.scenario.algorithm.message_lengths(self._world.length),
         )
 
     def note_sockets(self) -> None:
