@@ -156,12 +156,12 @@ def init(
 
         text = (files("simnet.check") / "starter_method.txt").read_text(encoding="utf-8")
         _write(method, text.replace("my_method.py", method.name), force=force)
-        typer.echo(f"wrote {method}; now: simnet check {method}:NoisyDescent")
+        say(f"wrote {method}; now: simnet check {method}:NoisyDescent")
         return
     from simnet.scenario.reference import commented
 
     _write(path, commented(), force=force)
-    typer.echo(f"wrote {path}; now: simnet run {path}")
+    say(f"wrote {path}; now: simnet run {path}")
 
 
 def _write(path: Path, text: str, *, force: bool) -> None:
