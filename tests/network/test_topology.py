@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from simnet import Scenario
 from simnet.errors import ScenarioError
 from simnet.network.topology import TOPOLOGIES
 from simnet.scenario import Scenario
