@@ -1,4 +1,4 @@
-"""The tasks under scenarios/tasks: ten classes, a number and a small network, each at a proven ε, simulated and live."""
+"""The tasks under scenarios/tasks: ten classes, a number and a small network, each at a proven ε and live too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simnet import Scenario, live, run
+from simnet import Scenario, run
+from simnet.live import run as live
 from tests.live.test_fleet import same_course
 from tests.worlds import PATIENT, unlawful
 
