@@ -34,6 +34,8 @@ from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise_key import fingerprint, fresh_key, noise_root, read_key
 from simnet.record.bus import Bus
 from simnet.scenario import Network, Scenario
+from simnet.scenario.extremes import within_numbers
+from simnet.scenario.sizes import refuse_what_is_too_large
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.memory import gc_paused
 from simnet.sim.packet_carrier import PacketCarrier
@@ -74,7 +76,13 @@ class World:
 
 @gc_paused()
 def build(scenario: Scenario) -> World:
-    """Load the data, draw the graph, calibrate the noise."""
+    """Load the data, draw the graph, calibrate the noise; what would be too large is refused before."""
+    refuse_what_is_too_large(scenario)
+    with within_numbers(scenario):
+        return _build(scenario)
+
+
+def _build(scenario: Scenario) -> World:
     edges = draw_graph(scenario)
     for observer in scenario.privacy.observers:
         known_agents(() if isinstance(observer, str) else observer, edges, "privacy.observers")
@@ -174,35 +182,36 @@ def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:
 def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     """Every agent's noise."""
     privacy, method = scenario.privacy, scenario.algorithm
+    method.refuse_growth(scenario.rounds)
     try:
         found = method.calibrate(privacy, sizes, scenario.rounds)
     except BudgetError as error:
         raise ScenarioError(f"privacy.epsilon = {privacy.epsilon:g}: {error}") from None
+    declared = found.declared
+    if declared and privacy.calibration == "proven":
+        raise ScenarioError(
+            f"privacy.calibration = 'proven': {declared} is what {method.name} declares, and nothing proves it; "
+            "'paper' goes by what the author of a method says"
+        )
     telling = method.private_silences
     if telling and found.noisy:
         raise ScenarioError(
             f"algorithm.name = {method.name!r}: whether an agent is silent ({telling[0]}) depends on its data, and no "
             "charge pays for that, so its noise protects nothing"
         )
-    plans = {id(plan): plan for plan in found.plans if plan is not None}
-    declared = sorted({c.mechanism for plan in plans.values() for c in plan.charges if c.declared})
-    if declared and privacy.calibration == "proven":
-        raise ScenarioError(
-            f"privacy.calibration = 'proven': {declared[0]} is what {method.name} declares, and nothing proves it; "
-            "'paper' goes by what the author of a method says"
-        )
     return found
 
 
 def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[Objective]:
     """Each agent's f_i on its own rows."""
-    return [scenario.learned.made(part, regulariser, scenario.algorithm.weight) for part in parts]
+    task, weight = scenario.learned, scenario.algorithm.weight
+    return [task.made(part, regulariser, weight) for part in parts]
 
 
 def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[Objective]:
     """What each agent minimises over the rows that it computes with."""
-    method, privacy = scenario.algorithm, scenario.privacy
-    return [method.training_objective(scenario.learned, part, regulariser, privacy) for part in held]
+    task, method, privacy = scenario.learned, scenario.algorithm, scenario.privacy
+    return [method.training_objective(task, part, regulariser, privacy) for part in held]
 
 
 def models(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, LinkModel]:

@@ -9,15 +9,26 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.pacing import Pacing
 from simnet.learning.dataset import Dataset
+from simnet.learning.metric_parts import Metric
 from simnet.learning.partitions import RowPartition
+from simnet.learning.row_objective import Objective, RowGradients
 from simnet.learning.sources import DataSource
+from simnet.learning.task import MarginTask, Task
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.admm import Decentralised as AdmmMethod
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
 from simnet.methods.peer import Known, Peer, PrivatePeer, Proposal
 from simnet.network.codec import CodecKind
+from simnet.network.codec_faults import codec_faults
+from simnet.network.latency import Latency
+from simnet.network.loss import PacketLoss
+from simnet.network.rates import VaryingRate
+from simnet.network.topology import Topology
 from simnet.parts.fields import (
+    Bandwidth,
     Count,
     FileName,
     Finder,
@@ -29,6 +40,7 @@ from simnet.parts.fields import (
     Probability,
     Seconds,
     Share,
+    Size,
     Switch,
     Whole,
 )
@@ -37,7 +49,6 @@ from simnet.privacy.ledger import BARE, RECYCLED, Charge
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.ready_plans import (
     ReadyPlan,
-    SampledPlan,
     ShareOfBudget,
     ThresholdTest,
     gaussian_plan,
@@ -49,33 +60,46 @@ from simnet.privacy.ready_plans import (
     zcdp_plan,
 )
 from simnet.privacy.recovered import Candidate
+from simnet.sim.faults import Fault
+from simnet.sim.transport import Acknowledged, Datagram, TransportKind
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
 __all__ = [
     "BARE",
     "RECYCLED",
+    "Acknowledged",
     "AdmmMethod",
     "AdmmPeer",
     "AgentPlace",
     "AgentSize",
+    "Bandwidth",
     "Candidate",
     "Charge",
     "CodecKind",
     "Count",
     "DataSource",
+    "Datagram",
     "Dataset",
     "Facts",
+    "Fault",
     "Field",
     "FileName",
     "Finder",
     "Finding",
     "Known",
+    "Latency",
     "LocalProblem",
+    "MarginTask",
     "Method",
+    "Metric",
     "Name",
+    "Neighbourhood",
     "NoisePlan",
     "NonNegative",
+    "Objective",
+    "Pacing",
+    "PacketLoss",
     "Parts",
     "Peer",
     "Positive",
@@ -86,18 +110,24 @@ __all__ = [
     "Probability",
     "Proposal",
     "ReadyPlan",
+    "RowGradients",
     "RowPartition",
-    "SampledPlan",
     "Seconds",
     "Setting",
     "Share",
     "ShareOfBudget",
+    "Size",
     "Streams",
     "Surroundings",
     "Switch",
+    "Task",
     "ThresholdTest",
+    "Topology",
+    "TransportKind",
+    "VaryingRate",
     "Vector",
     "Whole",
+    "codec_faults",
     "gaussian_plan",
     "laplace_plan",
     "mean_sensitivity",

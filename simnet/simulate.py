@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -33,7 +34,9 @@ from simnet.record.metrics import Metrics, Row
 from simnet.record.observed import Observed
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
+from simnet.scenario.extremes import within_numbers
 from simnet.scenario.inputs import hashes, named_files, row_files
+from simnet.scenario.sizes import estimate
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.faults import happenings, schedule
 from simnet.sim.memory import gc_paused
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Called with (rounds finished, rounds in all)."""
+
+_LONG = 600.0
+"""Seconds of computing of which the user is told before."""
 
 Attachment = Callable[[VirtualEngine], Generator[Any, Any, Any] | None]
 """A user's own part of a run: it may return a SimPy process, or only register with `engine.env`."""
@@ -109,7 +115,9 @@ def run(
             "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "
             "such runs could share it; choose 'fresh'"
         )
-    started = perf_counter()
+    started, needed = perf_counter(), estimate(scenario)
+    if needed.time > _LONG:
+        warnings.warn(f"the run needs {needed}, by a rough estimate", ScenarioWarning, stacklevel=2)
     built = build(scenario)
     tell(
         "world built",
@@ -122,7 +130,9 @@ def run(
     )
     for sentence in cautions(built):
         warnings.warn(sentence, ScenarioWarning, stacklevel=2)
-    return keep(scenario, out, lambda bus: play(built, bus, attach=attach), progress=progress)
+    # An error of the user's own processes is theirs.
+    with nullcontext() if attach else within_numbers(scenario):
+        return keep(scenario, out, lambda bus: play(built, bus, attach=attach), progress=progress)
 
 
 def keep(
@@ -220,9 +230,8 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
 
 def _begin_at_the_start(built: World, peers: Sequence[Peer]) -> None:
     """Refuse peers that begin at zero where the task begins elsewhere: a network would never leave it."""
-    starts = [objective.start for objective in built.training]
-    alike = all(np.array_equal(peer.theta, start) for peer, start in zip(peers, starts, strict=True))
-    if starts[0].any() and not alike:
+    start = built.training[0].start
+    if start.any() and not all(np.array_equal(peer.theta, start) for peer in peers):
         raise ScenarioError(
             f"task: {built.scenario.learned.word} begins at a point of its own, not at zero, and "
             f"{built.scenario.algorithm.name} does not; its peer begins with `super().__init__(objective.start)`"
@@ -251,7 +260,7 @@ def first_event(
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
         rows=[objective.rows for objective in built.objectives],
         features=built.length,
-        error=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
+        test_error_is=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
         attached=list(attached),
         names=agent_names(built.graph),
         fit=_fitness(built, own=own),

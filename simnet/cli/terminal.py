@@ -95,7 +95,8 @@ def run_table(result: Result, *, live: bool = False) -> Table:
     table.add_column(justify="right")
     table.add_column(style="dim")
     rows: list[tuple[str, str, str]] = [
-        ("test error", number(accuracy["test_error"]), "mean over agents"),
+        ("test error", number(accuracy["test_error"]), _error_is(summary)),
+        *((_named(name), number(value), "") for name, value in summary.get("measures", {}).items()),
         ("train loss", number(accuracy["train_loss"]), "mean over agents, own data"),
         ("consensus", number(accuracy["consensus"]), "spread of the models"),
         ("dual drift", number(accuracy["dual_drift"]), "0 on a perfect network"),
@@ -116,11 +117,22 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("this record", "", privacy.get("fit") or ""),
     ]
     if carried := summary.get("sockets"):
+        place = next(k for k, row in enumerate(rows) if row[0] == "staleness")
         headers = f"inside TCP; IP and TCP headers add about {carried['header_bytes'] / 1e6:.3f} MB"
-        rows.insert(9, ("by sockets", f"{carried['sent_bytes'] / 1e6:.3f} MB", headers))
+        rows.insert(place, ("by sockets", f"{carried['sent_bytes'] / 1e6:.3f} MB", headers))
     for row in (*rows[:-3], *_air(summary), *rows[-3:]):
         table.add_row(*row)
     return table
+
+
+def _error_is(summary: dict[str, Any]) -> str:
+    """What the test error is, where it is no share of errors."""
+    return ", ".join(filter(None, (summary.get("test_error_is"), "mean over agents")))
+
+
+def _named(measure: str) -> str:
+    """The name of a measure, for people."""
+    return measure.replace("_", " ")
 
 
 def _declared(privacy: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -182,8 +194,10 @@ def compare_table(results: Sequence[Result]) -> Table:
     headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, age s, missed, grads, time s"
     aired, powered = (any(name in result.summary for result in results) for name in ("airtime", "joules"))
     declared = any("declared_epsilon" in result.summary["privacy"] for result in results)
+    measures = dict.fromkeys(name for result in results for name in result.summary.get("measures", ()))
     optional = {"air s": aired, "J": powered, "ε declared": declared}
-    for heading in (*headings.split(", "), *(name for name, there in optional.items() if there)):
+    own = (*(name for name, there in optional.items() if there), *map(_named, measures))
+    for heading in (*headings.split(", "), *own):
         table.add_column(heading, justify="right")
     for result in results:
         summary = result.summary
@@ -206,6 +220,7 @@ def compare_table(results: Sequence[Result]) -> Table:
             *([f"{summary.get('airtime', {}).get('sent', 0.0):.3g}"] if aired else []),
             *([f"{sum(summary.get('joules', {}).values()):.4g}"] if powered else []),
             *([number(summary["privacy"].get("declared_epsilon"), 3)] if declared else []),
+            *(number(summary.get("measures", {}).get(name)) for name in measures),
         )
     silent = [result.summary for result in results if result.summary["communication"]["skips"]]
     table.caption = "; ".join(f"{summary['algorithm']}: {_skipped(summary)}" for summary in silent) or None

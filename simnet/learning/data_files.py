@@ -1,4 +1,4 @@
-"""Data files: where to look for them, and what they hold as a data set with labels −1 and +1."""
+"""Data files: where to look for them, and what they hold as a data set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from simnet.errors import DataError
 from simnet.learning import file_formats
-from simnet.learning.dataset import Dataset, compact
+from simnet.learning.dataset import Dataset, LabelKind, Matrix, compact
 
 _LIBSVM = ("", ".libsvm", ".svm", ".txt", ".t", ".tr", ".te", ".trn", ".tst", ".train", ".test", ".val")
 
@@ -48,25 +48,50 @@ def test_file(path: Path) -> Path | None:
 
 
 def read(
-    path: Path, *, label: str | int | None = None, positive: object | None = None, features: int | None = None
+    path: Path,
+    *,
+    label: str | int | None = None,
+    positive: object | None = None,
+    features: int | None = None,
+    labels: LabelKind = "sign",
+    like: Path | None = None,
 ) -> Dataset:
     """The data set in a file, unscaled: LIBSVM text, CSV (both also compressed), NPZ or MATLAB, told apart by suffix.
 
     `label` names or counts the label column of a CSV file (default: the last). Of the two values that labels have,
     `positive` becomes +1 (default: the larger). `features` is the number of columns: LIBSVM text does not state it,
-    and a test file may lack the last columns of its training file.
+    and a test file may lack the last columns of its training file. With `labels = "class"` each value is a class, in
+    the order of the values of the file itself, or of the training file that it is read `like`.
 
     The runs of a study share their data, and reading text takes longer than most of them: the last few files stay in
     memory, for as long as they do not change.
     """
-    stamp = path.stat()
-    return _read(path, (stamp.st_mtime_ns, stamp.st_size), label, positive, features)
+    X, found = _read(path, _stamp(path), label, features)
+    name = path.name.partition(".")[0]
+    if labels == "sign":
+        return Dataset(name, X, _signs(path, found, positive))
+    if positive is not None:
+        raise DataError(f"{path}: only labels of two values have a positive one; leave {positive!r} out")
+    if labels == "number":
+        if found.dtype.kind == "U":
+            raise DataError(f"{path}: labels must be numbers, not words such as {found[0]}")
+        return Dataset(name, X, found, "number")
+    values = np.unique(found if like is None else _read(like, _stamp(like), label, None)[1])
+    places = np.minimum(np.searchsorted(values, found), len(values) - 1)
+    if np.any(strange := values[places] != found):
+        raise DataError(f"{path}: no training row has the label {found[int(np.argmax(strange))]}")
+    return Dataset(name, X, places.astype(np.float64), "class", len(values))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
 
 
 @lru_cache(maxsize=4)
 def _read(
-    path: Path, stamp: tuple[int, int], label: str | int | None, positive: object | None, features: int | None
-) -> Dataset:
+    path: Path, stamp: tuple[int, int], label: str | int | None, features: int | None
+) -> tuple[Matrix, file_formats.Labels]:
     suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in file_formats.OPENERS]
     suffix = suffixes[-1] if suffixes else ""
     if label is not None and suffix != ".csv":
@@ -85,13 +110,13 @@ def _read(
         raise DataError(f"{path}: {X.shape[0]} rows of {X.shape[1]} features are nothing to learn from")
     if features is not None and X.shape[1] != features:
         raise DataError(f"{path}: there are {X.shape[1]} features, not {features}")
-    return Dataset(path.name.partition(".")[0], compact(X), _signs(path, labels, positive))
-
-
-def _signs(path: Path, labels: file_formats.Labels, positive: object | None) -> npt.NDArray[np.float64]:
     absent = labels == "" if labels.dtype.kind == "U" else ~np.isfinite(labels)
     if np.any(absent):
         raise DataError(f"{path}, row {int(np.argmax(absent)) + 1}: there is no label, or it is not a finite number")
+    return compact(X), labels
+
+
+def _signs(path: Path, labels: file_formats.Labels, positive: object | None) -> npt.NDArray[np.float64]:
     values = np.unique(labels).tolist()
     if len(values) != 2:
         shown = ", ".join(f"{value}" for value in values[:5]) + (", ..." if len(values) > 5 else "")

@@ -97,7 +97,10 @@ class Evaluator:
         self._losses[moved] = self._solver.measure(
             [Measurement(self._parts[agent], model) for agent, model in zip(moved.tolist(), models, strict=True)]
         )
-        self._errors[moved] = self._task.errors(models, self._test)
+        errors = self._task.errors(models, self._test)
+        if np.shape(errors) != (len(models),):
+            raise TaskError(f"task {self._task.word}: errors must be one number for each of {len(models)} models")
+        self._errors[moved] = errors
         self._last[moved] = models
         return self._losses.copy(), self._errors.copy()
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
+import scipy
 
-from simnet.learning.dataset import Dataset, LabelKind, Matrix, fold_labels
+from simnet.learning.dataset import Dataset, LabelKind, Matrix
 from simnet.learning.objective import LOGISTIC, SMOOTHED_HINGE, Loss
 from simnet.learning.row_objective import Objective, RowGradients
 from simnet.learning.task import MarginTask, Models, Task
@@ -47,7 +48,7 @@ class LinearObjective(Objective):
     """A mean of losses of K linear scores Wx. θ is W, one row per score; a row's gradient is s xᵀ, s the slopes."""
 
     def __init__(self, data: Dataset, scores: int, regulariser: float, weight: float, bend: float) -> None:
-        self._X: Matrix = fold_labels(data.X, np.ones(data.rows))
+        self._X = laid_out(data.X)
         self._T = transposed(self._X)
         lengths = squared_lengths(self._X)
         self._norms: Vector = np.sqrt(lengths)
@@ -116,7 +117,7 @@ def _missed(models: Models, test: Dataset) -> Vector:
 class CrossEntropy(LinearObjective):
     """−log p_y per row, p the softmax of the scores."""
 
-    certain: ClassVar[bool] = True  # see MultinomialTask
+    proven_bound: ClassVar[float] = math.sqrt(2.0)  # see MultinomialTask
 
     def row_losses(self, theta: Vector) -> Vector:
         return cross_entropies(self.scores(theta), self.data.y)
@@ -140,7 +141,7 @@ class MultinomialTask(Task):
 
     @property
     def gradient_bound(self) -> float | None:
-        return math.sqrt(2.0)
+        return CrossEntropy.proven_bound
 
     @property
     def smoothness(self) -> float | None:
@@ -162,6 +163,21 @@ class MultinomialTask(Task):
 
 def _scores(model: Vector, test: Dataset) -> Vector:
     return product(test.X, model.reshape(test.classes, test.features).T)
+
+
+_DENSE = 2**24
+"""Entries of a matrix that is held dense, whatever is in it: 128 MB."""
+
+
+def laid_out(X: Matrix) -> Matrix:
+    """X dense, or in CSR form if that would be too large.
+
+    The shape alone decides, which is public. So a row that two data sets of one shape share goes through the same
+    operations in both, and comes out the same to the last bit.
+    """
+    if X.shape[0] * X.shape[1] > _DENSE:
+        return scipy.sparse.csr_array(X)
+    return np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
 
 
 def transposed(X: Matrix) -> Matrix:

@@ -27,8 +27,8 @@ def check_grid(loss: Loss) -> None:
     """Raise a TaskError if the loss is not convex, not within its constants, or not the integral of its slope."""
     for name in ("lipschitz", "smoothness"):
         if not 0.0 < getattr(loss, name) < np.inf:
-            raise TaskError(f"{loss.name}: {name} is {getattr(loss, name):g}, and it is a number above 0")
-    values, slopes, bends = (_tried(loss.name, what, getattr(loss, what)) for what in ("value", "slope", "bend"))
+            raise TaskError(f"{name} is {getattr(loss, name):g}, and it is a number above 0")
+    values, slopes, bends = (_tried(what, getattr(loss, what)) for what in ("value", "slope", "bend"))
     check_slopes(loss, GRID, slopes)
     step, rise = np.diff(GRID), np.diff(values)
     room = _ROUNDING * (1.0 + np.abs(values[1:]) + np.abs(values[:-1]) + loss.lipschitz * step)
@@ -37,7 +37,7 @@ def check_grid(loss: Loss) -> None:
     if wrong.any():
         at = int(np.argmax(wrong))
         raise TaskError(
-            f"{loss.name}: slope is not the derivative of value; at the margin {GRID[at]:.4g} the value changes by "
+            f"slope is not the derivative of value; at the margin {GRID[at]:.4g} the value changes by "
             f"{rise[at] / step[at]:.4g} per unit, and slope says {slopes[at]:.4g}"
         )
     _check_bends(loss, slopes, bends)
@@ -46,7 +46,7 @@ def check_grid(loss: Loss) -> None:
 def _check_bends(loss: Loss, slopes: Vector, bends: Vector) -> None:
     if bends.min() < 0.0 or bends.max() > loss.smoothness * (1.0 + _ROUNDING):
         worst = bends.min() if bends.min() < 0.0 else bends.max()
-        raise TaskError(f"{loss.name}: bend reaches {worst:.4g}, and l'' lies between 0 and c1 = {loss.smoothness:g}")
+        raise TaskError(f"bend reaches {worst:.4g}, and l'' lies between 0 and c1 = {loss.smoothness:g}")
     near = slice(len(_FAR), len(_FAR) + len(_NEAR) - 1)
     change = (np.diff(slopes) / np.diff(GRID))[near]
     low, high = np.minimum(bends[:-1], bends[1:])[near], np.maximum(bends[:-1], bends[1:])[near]
@@ -55,7 +55,7 @@ def _check_bends(loss: Loss, slopes: Vector, bends: Vector) -> None:
     if np.count_nonzero(wrong) > _KINKS * len(wrong):
         at = int(np.argmax(wrong))
         raise TaskError(
-            f"{loss.name}: bend is not the derivative of slope; at the margin {_NEAR[at]:.4g} the slope changes by "
+            f"bend is not the derivative of slope; at the margin {_NEAR[at]:.4g} the slope changes by "
             f"{change[at]:.4g} per unit, and bend says {bends[near][at]:.4g}"
         )
 
@@ -67,7 +67,7 @@ def check_slopes(loss: Loss, margins: Vector, slopes: Vector) -> None:
     if steep.any():
         at = int(np.nanargmax(np.abs(s))) if np.isfinite(s).all() else int(np.argmax(steep))
         raise TaskError(
-            f"{loss.name}: |l'| is {abs(s[at]):.4g} at the margin {z[at]:.4g}, and its lipschitz constant is declared "
+            f"|l'| is {abs(s[at]):.4g} at the margin {z[at]:.4g}, and its lipschitz constant is declared "
             f"as {loss.lipschitz:g}; ε would be wrong"
         )
     order = np.argsort(z)
@@ -75,12 +75,12 @@ def check_slopes(loss: Loss, margins: Vector, slopes: Vector) -> None:
     room = _ROUNDING * loss.lipschitz
     if (rise < -room).any():
         at = int(np.argmin(rise))
-        raise TaskError(f"{loss.name}: it is not convex, l' falls at the margin {z[order][at]:.4g}; no proof covers it")
+        raise TaskError(f"it is not convex, l' falls at the margin {z[order][at]:.4g}; no proof covers it")
     fast = rise > loss.smoothness * step * (1.0 + _ROUNDING) + room
     if fast.any():
         at = int(np.argmax(rise - loss.smoothness * step))
         raise TaskError(
-            f"{loss.name}: l' rises by {rise[at] / step[at]:.4g} per unit at the margin {z[order][at]:.4g}, and its "
+            f"l' rises by {rise[at] / step[at]:.4g} per unit at the margin {z[order][at]:.4g}, and its "
             f"smoothness c1 is declared as {loss.smoothness:g}; ε would be wrong"
         )
 
@@ -89,33 +89,34 @@ def guarded(loss: Loss) -> Loss:
     """The same loss, which checks every slope that it is asked for."""
 
     def slope(z: Vector, out: Vector | None = None) -> Vector:
-        found = _shaped(loss.name, "slope", z, loss.slope(z.copy()))
-        check_slopes(loss, z, found)
+        try:
+            found = _shaped("slope", z, loss.slope(z.copy()))
+            check_slopes(loss, z, found)
+        except TaskError as error:
+            raise TaskError(f"task {loss.name}: {error}") from None
         if out is None:
             return found
         out[...] = found
         return out
 
     def bend(z: Vector) -> Vector:
-        return np.clip(_shaped(loss.name, "bend", z, loss.bend(z)), 0.0, loss.smoothness)
+        return np.clip(_shaped("bend", z, loss.bend(z)), 0.0, loss.smoothness)
 
     return Loss(loss.name, loss.value, slope, bend, loss.lipschitz, loss.smoothness)
 
 
-def _tried(name: str, what: str, function: Callable[[Vector], Vector]) -> Vector:
+def _tried(what: str, function: Callable[[Vector], Vector]) -> Vector:
     """What a user's function makes of the grid."""
     try:
         with np.errstate(all="ignore"):
             found = function(GRID.copy())
-    except TaskError:
-        raise
     except Exception as error:  # somebody else's code, which may raise anything
-        raise TaskError(f"{name}: {what} fails for an array of margins ({type(error).__name__}: {error})") from None
-    return _shaped(name, what, GRID, found)
+        raise TaskError(f"{what} fails for an array of margins ({type(error).__name__}: {error})") from None
+    return _shaped(what, GRID, found)
 
 
-def _shaped(name: str, what: str, z: Vector, found: Vector) -> Vector:
+def _shaped(what: str, z: Vector, found: Vector) -> Vector:
     found = np.array(found, dtype=np.float64)
     if found.shape != z.shape or not np.isfinite(found).all():
-        raise TaskError(f"{name}: {what} must give one finite number for each margin")
+        raise TaskError(f"{what} must give one finite number for each margin")
     return found

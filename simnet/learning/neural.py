@@ -14,10 +14,11 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from simnet.learning.dataset import Dataset, LabelKind, Matrix, fold_labels
+from simnet.learning.dataset import Dataset, LabelKind, Matrix
 from simnet.learning.linear_tasks import (
     class_error,
     cross_entropies,
+    laid_out,
     product,
     softmax_slopes,
     squared_lengths,
@@ -88,7 +89,7 @@ class NetworkObjective(Objective):
         super().__init__(data, task.length(data.features, data.classes), regulariser, weight)
         self._shape = (data.features, task.hidden, data.classes)
         self._seed = task.seed
-        self._X: Matrix = fold_labels(data.X, np.ones(data.rows))
+        self._X = laid_out(data.X)
         self._T, self._lengths = transposed(self._X), squared_lengths(self._X)
 
     @property

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from simnet.errors import SimnetError
+from simnet.errors import SimnetError, TaskError
 from simnet.learning.dataset import UNIT_ROUNDOFF, Dataset
 from simnet.vectors import Vector
 
@@ -45,8 +45,8 @@ class Objective(ABC):
     """What objectives have in common that can be solved in one batch; None for those that are solved alone."""
     bound: float | None = None
     """Where the task promises a bound on a row's gradient without a proof of ours, each row is shortened to it."""
-    certain: ClassVar[bool] = False
-    """Whether no such help is needed: the bound is proven in the task's docstring. A class of its own says it anew."""
+    proven_bound: ClassVar[float] = math.inf
+    """A bound that needs no such help: simnet has a proof of it, which is about this class and none that derives."""
 
     def __init__(
         self,
@@ -116,7 +116,8 @@ class Objective(ABC):
         Of neighbouring data sets, which differ in one row, the means are at most 2·bound/m apart; `rounding.lengthened`
         has room for the rounding of the sum. `rows` picks some rows, as Poisson sampling does; the divisor stays m.
         """
-        norms, total = self.pullback(theta)
+        with np.errstate(over="ignore", invalid="ignore"):  # a sentence follows
+            norms, total = self.pullback(theta)
         # A norm of d terms, or a product of such, errs by a factor within 1 ± (d + 16)u: see `dataset.bound_rows`.
         margin = 2.0 * (self.features + 16) * UNIT_ROUNDOFF
         lengths = self.weight * norms
@@ -133,3 +134,32 @@ class Objective(ABC):
             chosen[rows] = 1.0
             shares *= chosen
         return total(shares)
+
+
+_TRIED = 4
+"""Rows whose gradients are looked at one by one."""
+
+
+def check_rows(objective: Objective, who: str) -> None:
+    """Raise a TaskError if what somebody else's objective says of its rows does not fit together.
+
+    A row whose gradient is longer than its norm says would count for more than any bound that it is shortened to.
+    """
+    if type(objective).clipped_gradient is not Objective.clipped_gradient:
+        raise TaskError(f"{who}: `clipped_gradient` keeps rows to a bound, so it is not for others to write")
+    for theta in (objective.start, objective.start + 1.0 / math.sqrt(objective.features)):
+        norms, total = objective.pullback(theta)
+        if np.shape(norms) != (objective.rows,) or np.shape(objective.row_losses(theta)) != (objective.rows,):
+            raise TaskError(f"{who}: losses and gradients must be one for each of {objective.rows} rows")
+        for row in range(min(objective.rows, _TRIED)):
+            alone = np.zeros(objective.rows)
+            alone[row] = 1.0
+            gradient = total(alone)
+            if gradient.shape != (objective.features,):
+                raise TaskError(f"{who}: a row's gradient must have {objective.features} numbers, as a model has")
+            length = float(np.linalg.norm(gradient))
+            if not length <= norms[row] * (1.0 + 1e-9):
+                raise TaskError(
+                    f"{who}: the gradient of row {row} is {length:.4g} long, and its norm is given as {norms[row]:.4g}"
+                    "; ε would be wrong"
+                )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -152,6 +153,8 @@ class WaveformRows(_Breiman):
 class FileRows(DataSource):
     """LIBSVM, CSV, NPZ or MAT, looked up beside the scenario and in SIMNET_DATA."""
 
+    takes: ClassVar[tuple[str, ...]] = ("labels",)
+
     kind: Name
     what: ClassVar[str] = "a data file"
 
@@ -170,10 +173,9 @@ class FileRows(DataSource):
     def load(self, data: Data, find: Finder, rng: np.random.Generator) -> Rows:
         path, *beside = self.paths(find)
         try:
-            whole = data_files.read(path, label=data.label, positive=data.positive)
-            if not beside:
-                return whole, None
-            return whole, data_files.read(beside[0], label=data.label, positive=data.positive, features=whole.features)
+            read = partial(data_files.read, label=data.label, positive=data.positive, labels=data.labels or "sign")
+            whole = read(path)
+            return whole, read(beside[0], features=whole.features, like=path) if beside else None
         except DataError as error:
             raise ScenarioError(f"data.source = {self.kind!r}: {error}") from None
 
@@ -239,6 +241,9 @@ class Data(Section):
     )
     label: Column | None = Field(None, description="CSV: the label's column, by name or by index (default: last)")
     positive: Label | None = Field(None, description="the label that counts as +1 (default: the larger)")
+    labels: Literal["class", "number"] | None = Field(
+        None, description="a file: its labels are any number of classes, or numbers; absent: they have two values"
+    )
     bias: Switch = Field(False, description="append a constant feature before rows are scaled")
     columns: Literal["as-they-are"] | None = Field(
         None,
@@ -252,9 +257,16 @@ class Data(Section):
             takers = [word for word, source in SOURCES.items() if field in source.takes]
             if getattr(self, field) is not None and field not in self.source.takes:
                 raise ValueError(f"{field}: only the source {' or '.join(takers)} has it")
+        if self.labels is not None and "labels" not in self.source.takes:
+            raise ValueError(f"labels: {self.source.word} knows what its labels are; only a file is told")
         return self
 
     @property
     def tells_peaks(self) -> bool:
         """Whether rows that may be private have been scaled by each other."""
         return self.columns is None and not self.source.public
+
+    @property
+    def expected_size(self) -> tuple[int, int] | None:
+        """Rows and features, where they can be known before anything is read."""
+        return (self.rows or _ROWS, self.features or _FEATURES) if "rows" in self.source.takes else None

@@ -3,6 +3,7 @@
 A task says what it *has*, a method what it *needs* (`Method.needs`); a scenario is refused if the two do not meet:
 
 - `gradient`: a gradient for each row. Every task has it.
+- `bounded`: no row's gradient is longer than `gradient_bound`. A task has it by stating that bound.
 - `convex`, `smooth`: its loss is convex in θ; the curvature of its loss is bounded.
 - `solve`: both, so that a local problem can be solved to a certified gradient.
 - `margins`: a convex loss of the margin y θ·x with the constants L and c1: what objective perturbation is proven for.
@@ -13,9 +14,10 @@ Rows have norm at most 1 (`simnet.learning.dataset`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Final, final
+from typing import ClassVar, Final, final
 
 import numpy as np
 from pydantic import model_validator
@@ -23,13 +25,14 @@ from pydantic import model_validator
 from simnet.errors import TaskError
 from simnet.learning.dataset import LABELS_ARE, Dataset, LabelKind
 from simnet.learning.loss_check import check_grid, guarded
-from simnet.learning.objective import LOSSES, LocalObjective, Loss
-from simnet.learning.row_objective import Objective
+from simnet.learning.objective import LOGISTIC, LOSSES, LocalObjective, Loss
+from simnet.learning.row_objective import Objective, check_rows
 from simnet.parts.part import Part
 from simnet.vectors import Vector
 
 NEEDED: Final = {
     "gradient": "a gradient for each row",
+    "bounded": "a bound on the gradient of a row",
     "convex": "a convex loss",
     "smooth": "a loss of bounded curvature",
     "solve": "a convex loss of bounded curvature, for its local problems to be solved",
@@ -64,7 +67,14 @@ class Task(Part):
             raise ValueError(f"{type(self).__name__}.has: {unknown[0]} is none of {', '.join(NEEDED)}")
         if "margins" in self.has and not isinstance(self, MarginTask):
             raise ValueError(f"{type(self).__name__}.has: only a MarginTask has `margins`, because it is checked")
+        if type(self).made not in (Task.made, MarginTask.made):
+            raise ValueError(f"{type(self).__name__}.made: it keeps rows to their bound; write `objective` instead")
         return self
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What it has, with what follows from it."""
+        return (self.has - {"bounded"}) | ({"bounded"} if self.gradient_bound is not None else frozenset())
 
     @property
     def gradient_bound(self) -> float | None:
@@ -98,7 +108,10 @@ class Task(Part):
     def made(self, rows: Dataset, regulariser: float, weight: float) -> Objective:
         """The objective, which keeps the bound that the task declares."""
         found = self.objective(rows, regulariser, weight)
-        if self.gradient_bound is not None and not vars(type(found)).get("certain", False):
+        if not type(found).__module__.startswith("simnet."):
+            check_rows(found, f"task {self.word}")
+        proven = vars(type(found)).get("proven_bound", math.inf)
+        if self.gradient_bound is not None and self.gradient_bound < proven:
             if type(found).loss_gradient is not Objective.loss_gradient:
                 raise TaskError(
                     f"task {self.word}: {type(found).__name__} has a `loss_gradient` of its own, so nothing keeps its "
@@ -118,24 +131,26 @@ class MarginTask(Task):
 
     has: ClassVar[frozenset[str]] = frozenset({"gradient", "convex", "smooth", "solve", "margins"})
     labels: ClassVar[LabelKind] = "sign"
+    lipschitz: ClassVar[float]
+    """L, a bound on |l'|; a property where it depends on fields."""
+    smoothness: ClassVar[float]
+    """c1, a bound on l''."""
 
     @model_validator(mode="after")
     def _constants_are_true(self) -> MarginTask:
         for name in ("lipschitz", "smoothness"):
             if not isinstance(getattr(self, name, None), int | float):
                 raise ValueError(f"{type(self).__name__} has no number `{name}`, on which ε rests")
+        if type(self).objective is not MarginTask.objective:
+            raise ValueError(f"{type(self).__name__}.objective: that of a MarginTask follows from its loss; use a Task")
         loss = loss_of(self)
         if loss not in LOSSES.values():
-            check_grid(loss)
+            check_grid(self.loss)
         if (self.gradient_bound, self.smoothness) != (loss.lipschitz, loss.smoothness):
             raise ValueError("gradient_bound: that of a MarginTask is its lipschitz constant")
+        if "unbiased" in self.has and loss is not LOGISTIC:
+            raise ValueError(f"{type(self).__name__}.has: only the logistic loss is proven to be `unbiased`")
         return self
-
-    if TYPE_CHECKING:
-
-        @property
-        def lipschitz(self) -> float:
-            """L, a bound on |l'|."""
 
     def value(self, z: Vector) -> Vector:
         """l of each margin."""
@@ -152,7 +167,6 @@ class MarginTask(Task):
     @property
     def loss(self) -> Loss:
         """The loss as objectives use it."""
-        assert self.smoothness is not None, "it was validated"
         constants = {"lipschitz": float(self.lipschitz), "smoothness": float(self.smoothness)}
         return Loss(self.word, self.value, lambda z, out=None: self.slope(z), self.bend, **constants)
 

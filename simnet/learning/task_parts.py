@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated
 
 from simnet.learning.linear_tasks import LogisticTask, MultinomialTask, RidgeTask, SmoothedHingeTask
@@ -14,6 +15,7 @@ TASKS: dict[str, type[Task]] = table(LogisticTask, SmoothedHingeTask, RidgeTask,
 AnyTask = Annotated[Task, OneOf(TASKS, short=bare_word)]
 
 
-def classifier(loss: str) -> Task:
-    """What is learned where a scenario names no task: the linear classifier with the method's loss."""
-    return TASKS[loss].model_validate({"kind": loss})
+@cache
+def default_task(word: str) -> Task:
+    """A task with its defaults; that of the method's loss is what is learned where a scenario names none."""
+    return TASKS[word].model_validate({"kind": word})

@@ -21,8 +21,8 @@ from msgspec.msgpack import decode
 from simnet.build import World, build
 from simnet.diagnostics import tell
 from simnet.errors import LiveError, ScenarioError
-from simnet.live import agent_folder as folder
 from simnet.live import certificates, chain, socket_bytes
+from simnet.live.agent_folder import AgentFolder
 from simnet.live.chain import ChainLink, HeldHead
 from simnet.live.fleet import Fleet
 from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read
@@ -102,6 +102,8 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
         return "fault: live agents break for real; leave the faults out, and kill a process to see one"
     if network.peers is not None:
         return "network.peers: a live agent speaks to all its neighbours in every round; leave it out"
+    if not (network.codec.survives_loss or network.pacing.aligned):
+        return "network.codec: it needs every message, and live only barrier pacing lets none be dropped; use that"
     return scenario.algorithm.misfit_of_live() or (_misfit_of_shim(network) if shim else None)
 
 
@@ -142,7 +144,7 @@ def content(path: Path) -> JournalContent:
     results: dict[int, tuple[Vector, Vector]] = {}
     links: list[ChainLink] = []
     held: list[HeldHead] = []
-    for kind, body in read(path / folder.JOURNAL):
+    for kind, body in read(AgentFolder(path).journal):
         if kind is RecordKind.START:
             start = decode(body, type=Start)
         elif kind is RecordKind.RESULT:
@@ -173,7 +175,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
     streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in journals]
     numbers: dict[tuple[int, int], int] = {}
     now = 0.0
-    own = all(folder.has_secret(path) for path in folders)
+    own = all(AgentFolder(path).has_secret for path in folders)
     bus.emit(now, first_event(world, live=True, own=own))
     for now, found in in_order(streams):
         event = found

@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.dataset import Dataset, Matrix
+from simnet.learning.objective import LOSSES
 from simnet.learning.row_objective import Objective
 from simnet.learning.task import NEEDED, Task
-from simnet.learning.task_parts import TASKS
+from simnet.learning.task_parts import TASKS, default_task
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, Account, Ledger
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector
+
+_MOST_DECADES = 100
+"""How far something may grow or shrink over a run: squares and quotients of it stay finite numbers."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,12 @@ class Calibration:
             charge.mechanism != BARE.mechanism for plan in self.plans if plan is not None for charge in plan.charges
         )
 
+    @property
+    def declared(self) -> str | None:
+        """A mechanism that some agent is charged for and that its method only declares."""
+        plans = {id(plan): plan for plan in self.plans if plan is not None}
+        return next((c.mechanism for plan in plans.values() for c in plan.charges if c.declared), None)
+
     def ledger(self, delta: float) -> Ledger:
         """An empty ledger."""
         return Ledger(delta, self.limit)
@@ -123,16 +133,20 @@ class Finding:
 
 @dataclass(frozen=True)
 class Promise:
-    """ε by the method's paper, ε by proof (None: no finite one), and the one of the two that the scenario goes by."""
+    """ε by the method's paper, ε by proof (None: no finite one), and which of them the scenario goes by.
+
+    Where the author of a method declares something, that is the promise.
+    """
 
     claimed: float | None
     proven: float | None
     kept_by: str
+    declared: float | None = None
 
     @property
     def epsilon(self) -> float:
         """The ε promised; infinite if nothing is."""
-        found = self.claimed if self.kept_by == "claimed" else self.proven
+        found = {"claimed": self.claimed, "declared": self.declared}.get(self.kept_by, self.proven)
         return math.inf if found is None else found
 
 
@@ -151,6 +165,8 @@ class Method(Part):
     """Its colour on a light page."""
     noise_amounts: ClassVar[tuple[str, ...]] = ()
     """The fields by which a scenario names an amount of noise instead of a budget."""
+    growths: ClassVar[tuple[str, ...]] = ()
+    """The fields, or lists of them, by which something changes by a factor in every round."""
     has_test: ClassVar[bool] = False
     """Whether a test decides which rounds release something."""
     recycles: ClassVar[bool] = False
@@ -195,16 +211,29 @@ class Method(Part):
 
     def misfit_of_task(self, task: Task | None) -> str | None:
         """Why it cannot learn this, as `field: why not`; without a task it learns a linear classifier with its loss."""
-        own = getattr(self, "loss", None) if "loss" in self.model_fields_set else None
+        loss = getattr(self, "loss", "logistic")
         if task is None:
-            return None
-        if own not in (None, task.word):
+            known = " or ".join(LOSSES)
+            return None if loss in LOSSES else f"algorithm.loss: without a task it is {known}; name a task instead"
+        if "loss" in self.model_fields_set and loss != task.word:
             return f"algorithm.loss: the task is {task.word}, which has a loss of its own; leave algorithm.loss away"
         for need in NEEDED:
-            if need in self.needs - task.has:
-                would = " or ".join(word for word, each in TASKS.items() if self.needs <= each.has)
+            if need in self.needs - task.offers:
+                would = " or ".join(word for word in TASKS if self.needs <= default_task(word).offers)
                 return f"task: {self.name} needs {NEEDED[need]}, and {task.word} has none; {would} would do"
         return None
+
+    def refuse_growth(self, rounds: int) -> None:
+        """ScenarioError if something grows or shrinks beyond what arithmetic can hold."""
+        for name in self.growths:
+            value = getattr(self, name)
+            for growth in value if isinstance(value, tuple) else (value,):
+                decades = rounds * math.log10(growth)
+                if abs(decades) > _MOST_DECADES:
+                    raise ScenarioError(
+                        f"algorithm.{name} = {growth:g}: over {rounds:,} rounds that is a factor of 1e{decades:+.0f}, "
+                        f"and numbers have room for 1e±{_MOST_DECADES}; nearer to 1 would do"
+                    )
 
     def misfit_of_live(self) -> str | None:
         """Why no live agent can run it, as `field: why not`; None if one can."""
@@ -217,9 +246,8 @@ class Method(Part):
         return None
 
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
-        """The noise of all agents."""
+        """The noise of all agents; where nobody has any, there is no budget to keep."""
         found = {size: self.plan(privacy, size, rounds) for size in dict.fromkeys(sizes)}
-        # Where nothing is planned nothing is promised, and there is no budget to keep.
         limit = math.inf if all(plan is None for plan in found.values()) else self.limit(privacy)
         return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), limit)
 
@@ -230,6 +258,10 @@ class Method(Part):
     def most_releases(self, rounds: int) -> int:
         """How often an agent releases something at most."""
         return rounds
+
+    def preparation(self, features: int) -> tuple[float, float]:
+        """Bytes of memory and seconds of computing, about, for what is computed once from rows of this length."""
+        return 0.0, 0.0
 
     def message_lengths(self, features: int) -> tuple[int, ...]:
         """The lengths of the vectors in its longest message: the model, and what goes with it."""
@@ -333,7 +365,9 @@ class Method(Part):
 
     def promise(self, spent: Account, kept_by: str, *, owner: int, reports_heard: bool) -> Promise:
         """What the owner of a row is promised against somebody who may have heard the rows travel."""
-        return Promise(spent.claimed_epsilon, spent.proven_epsilon, kept_by)
+        declared = spent.declared_epsilon
+        kept_by = kept_by if declared is None else "declared"
+        return Promise(spent.claimed_epsilon, spent.proven_epsilon, kept_by, declared)
 
     def not_driven(self, victim: int, *, reports_heard: bool) -> str | None:
         """Why no neighbour can drive a victim's model where it likes; None if one can."""

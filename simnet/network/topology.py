@@ -5,10 +5,9 @@ Neighbours are listed in rising order, whatever the kind of graph, so that nothi
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import ceil, comb, log, pi, sqrt
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,15 +34,40 @@ Agents = Annotated[int, BeforeValidator(Number("a whole number of at least 2", 2
 
 
 class Topology(Part):
-    """A kind of graph."""
+    """A kind of graph. Whoever brings one says `edges`."""
 
-    @abstractmethod
+    says: ClassVar[tuple[str, ...]] = ("edges", "draw")
+
+    def edges(self, rng: Rng) -> Iterable[tuple[int, int]] | nx.Graph[int]:
+        """The pairs of neighbours among agents 0 to N − 1, or a graph, whose nodes may have a `position`."""
+        raise NotImplementedError
+
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         """A graph of this kind; `find` says where a file is."""
+        found: Any = self.edges(rng)
+        nodes = getattr(found, "nodes", {})
+        try:
+            return _proper(_edges(getattr(found, "edges", found)), nodes)
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"topology.kind = {self.word!r}: {error}") from None
+
+    @property
+    def expected_size(self) -> tuple[int, float] | None:
+        """Agents and links, about, where they can be known before anything is drawn."""
+        return None
 
 
 class _Sized(Topology):
     agents: Agents = Field(5, description="number of agents")
+
+    @property
+    def expected_size(self) -> tuple[int, float]:
+        return self.agents, min(self.agents * self.expected_degree / 2, comb(self.agents, 2))
+
+    @property
+    def expected_degree(self) -> float:
+        """How many neighbours an agent has on average, about."""
+        return 2.0
 
 
 class Random(_Sized):
@@ -54,6 +78,10 @@ class Random(_Sized):
 
     kind: Literal["random"]
     mean_degree: Positive = Field(3.0, description="mean number of neighbours")
+
+    @property
+    def expected_degree(self) -> float:
+        return self.mean_degree
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         agents, number = self.agents, round(self.agents * self.mean_degree / 2)
@@ -101,6 +129,10 @@ class Complete(_Sized):
 
     kind: Literal["complete"]
 
+    @property
+    def expected_degree(self) -> float:
+        return self.agents - 1
+
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         return _graph(self.agents, np.column_stack(np.triu_indices(self.agents, 1)))
 
@@ -112,6 +144,10 @@ class Grid(_Sized):
     """
 
     kind: Literal["grid"]
+
+    @property
+    def expected_degree(self) -> float:
+        return 4.0
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         width = ceil(sqrt(self.agents))
@@ -127,6 +163,10 @@ class Regular(_Sized):
 
     kind: Literal["regular"]
     degree: Count = Field(3, description="neighbours of each agent")
+
+    @property
+    def expected_degree(self) -> float:
+        return self.degree
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         agents, degree = self.agents, self.degree
@@ -164,6 +204,10 @@ class SmallWorld(_Sized):
     degree: Count = Field(4, description="neighbours of each agent before rewiring; even")
     rewire: Probability = Field(0.1, description="probability that a link is rewired")
 
+    @property
+    def expected_degree(self) -> float:
+        return self.degree
+
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         import networkx as nx
 
@@ -191,6 +235,10 @@ class ScaleFree(_Sized):
     kind: Literal["scale-free"]
     attach: Count = Field(2, description="links of a new agent")
 
+    @property
+    def expected_degree(self) -> float:
+        return 2 * self.attach
+
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         import networkx as nx
 
@@ -208,6 +256,10 @@ class Geometric(_Sized):
 
     kind: Literal["geometric"]
     radius: Positive = Field(0.4, description="distance within which two agents are linked")
+
+    @property
+    def expected_degree(self) -> float:
+        return self.agents * pi * self.radius**2
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         agents, radius = self.agents, self.radius
@@ -349,6 +401,21 @@ def _graph(agents: int, edges: Edges) -> nx.Graph[int]:
     numbers = list(range(agents))
     graph.add_nodes_from(numbers)
     graph.add_edges_from([(numbers[a], numbers[b]) for a, b in edges.tolist()])
+    return graph
+
+
+def _proper(edges: Edges, nodes: Mapping[int, Any]) -> nx.Graph[int]:
+    """The graph of somebody's edges, with what is said of its nodes; a ValueError says why it is none."""
+    agents = 1 + int(max(edges.max(initial=0), len(nodes) - 1))
+    if edges.min(initial=0) < 0 or agents < 2 or sorted(nodes) != [*range(agents if nodes else 0)]:
+        raise ValueError("agents are numbered from 0, and there are two at least")
+    if len(loops := edges[edges[:, 0] == edges[:, 1]]):
+        raise ValueError(f"agent {loops[0, 0]} is no neighbour of itself")
+    if agents > len(edges) + 1 or _components(agents, edges)[0] > 1:
+        raise ValueError(f"not all of its {agents} agents are connected")
+    graph = _graph(agents, np.unique(np.sort(edges, axis=1), axis=0))
+    for agent in nodes:
+        graph.nodes[agent].update(nodes[agent])
     return graph
 
 

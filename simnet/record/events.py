@@ -63,7 +63,7 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """training rows of each agent (public)"""
     features: int
     """length of a model"""
-    error: str | None = None
+    test_error_is: str | None = None
     """what `test_error` is; absent if it is the share of errors"""
     attached: list[str] = []
     """names of the user's own processes that took part: the scenario alone does not repeat such a run"""
@@ -406,7 +406,7 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
 
     round: int
     test_error: float
-    """share of errors on the test set, or what the task has in its place (`run.started`, error); mean over agents"""
+    """share of errors on the test set, or what `test_error_is` of `run.started` says; mean over agents"""
     consensus: float
     """root mean square distance of the models from their mean"""
     dual_drift: float

@@ -291,10 +291,10 @@ class Metrics:
             | {f"staleness_{name}": value for name, value in stale.items()}
             | {f"skips_{reason}": count for reason, count in self._skips.items()}
             | self._spent_on_air()
-            | declared
         )
         measures = (event.measures or {}).items()
-        self.rounds.append(row | {f"measure_{name}" if name in row else name: value for name, value in measures})
+        told = {f"measure_{name}" if name in row else name: value for name, value in measures}
+        self.rounds.append(row | told | declared)
 
     def _spent_on_air(self) -> Row:
         """Columns of a round in a run over a channel, or with prices of power."""
@@ -379,7 +379,7 @@ class Metrics:
     def _measured(self) -> Row:
         """What the task and the scenario's metrics tell of the last evaluation, where they tell anything."""
         assert self.start is not None
-        found: Row = {} if self.start.error is None else {"error": self.start.error}
+        found: Row = {} if self.start.test_error_is is None else {"test_error_is": self.start.test_error_is}
         measures = self._accuracy and self._accuracy.measures
         return found | ({"measures": measures} if measures else {})
 
@@ -405,7 +405,7 @@ class Metrics:
             "uplink": _uplink(scenario.get("network", {})),
             "rounds": scenario["rounds"],
             "last_rounds": self.end.rounds if self.end else [],
-            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY} | self._measured(),
+            "accuracy": {name: getattr(self._accuracy, name, None) for name in _ACCURACY},
             "privacy": {
                 "epsilon": scenario["privacy"]["epsilon"],
                 "delta": scenario["privacy"]["delta"],
@@ -420,7 +420,7 @@ class Metrics:
             "staleness": self.counters.values.summary(),
             "work": {"gradients": self._gradients, "work_seconds": self._work if self._gradients is not None else None},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        } | (self._underlay.summary() | self._cost() | self._carried())
+        } | (self._underlay.summary() | self._cost() | self._carried() | self._measured())
 
 
 def _uplink(network: dict[str, Any]) -> WayOut:

@@ -63,6 +63,8 @@ def _data(run: RunFacts, toml: str) -> dict[str, Any]:
         "budget": run.summary["privacy"]["epsilon"],
         "observers": run.summary["privacy"].get("observers"),
         "simulated": run.summary["time"]["simulated"],
+        "test_error_is": run.summary.get("test_error_is"),
+        "measures": list(run.summary.get("measures", ())),
         "places": places,
         "links": columns(drawn),
         "links_in_all": len(links),
@@ -85,7 +87,11 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     stale, time = summary["staleness"], summary["time"]
     turns = traffic["broadcasts"] + traffic["skips"]
     told = [
-        ("Test error", percent(accuracy["test_error"]), "mean over agents"),
+        _test_error(summary),
+        *(
+            (name.replace("_", " ").capitalize(), figure(value), "")
+            for name, value in summary.get("measures", {}).items()
+        ),
         ("Train loss", figure(accuracy["train_loss"]), "mean over agents, own rows"),
         ("Dual drift", figure(accuracy["dual_drift"]), "0 on a perfect network"),
         ("ε proven", figure(privacy["proven_epsilon"]), f"at δ = {privacy['delta']:g}"),
@@ -117,6 +123,16 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         parts = ", ".join(f"{figure(value)} {name}" for name, value in joules.items())
         told.append(("Joules", figure(sum(joules.values())), parts))
     return told
+
+
+def _test_error(summary: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The task's error: a share, unless the task says otherwise."""
+    found, what = summary["accuracy"]["test_error"], summary.get("test_error_is")
+    return (
+        "Test error",
+        percent(found) if what is None else figure(found),
+        f"{what or ''}, mean over agents".strip(", "),
+    )
 
 
 def _busiest(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:

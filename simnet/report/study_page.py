@@ -15,7 +15,7 @@ import polars as pl
 
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
-from simnet.report.page import COLOURS, asset, bytes_of, cards, colours, page, percent
+from simnet.report.page import COLOURS, asset, bytes_of, cards, colours, figure, page, percent
 from simnet.studies.results import StudyResult, labels
 
 FIGURES = (
@@ -218,7 +218,7 @@ def _cards(study: StudyFacts) -> list[tuple[str, str, str]]:
         ("Runs", f"{runs:,}", f"of {study.planned:,}" + (f", {left:,} to do" if left else "")),
         ("Failed", f"{failed:,}", "listed at the end" if failed else "none"),
         ("Settings", f"{len(study.settings):,}", f"up to {seeds:,} seeds each"),
-        ("Lowest error", *_best(study, "test_error", percent)),
+        ("Lowest error", *_best(study, "test_error", figure if any(study.runs.get("test_error_is", ())) else percent)),
         ("Fewest bytes", *_best(study, "wire_bytes", lambda value: bytes_of(round(value)))),
     ]
 

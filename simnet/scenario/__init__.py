@@ -29,7 +29,7 @@ from simnet.errors import ScenarioError
 from simnet.learning.metric_parts import AnyMetric
 from simnet.learning.sources import Data
 from simnet.learning.task import Task
-from simnet.learning.task_parts import AnyTask, classifier
+from simnet.learning.task_parts import AnyTask, default_task
 from simnet.methods import METHODS
 from simnet.methods.method import Method, Surroundings
 from simnet.network.codec import FLOAT64, AnyCodec, CodecKind, TopKSettings, unsurvived
@@ -44,6 +44,7 @@ from simnet.privacy.budget import Privacy
 from simnet.record.fitness import DEALT_BY, PEAKS_SCALE, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
+from simnet.scenario.limits import SizeLimits
 from simnet.scenario.toml import escaped, parse, shown
 from simnet.sim.faults import AnyFault
 from simnet.sim.radio import AnyChannel
@@ -242,6 +243,7 @@ class Scenario(Section):
     fault: tuple[AnyFault, ...] = Field((), description="what breaks, each begun by [[fault]]")
     cost: Cost = Field(Cost(), description="")
     log: Log = Field(Log(), description="")
+    limits: SizeLimits | None = Field(None, description="how large a run may be; absent: the defaults below")
     methods: Annotated[
         dict[str, dict[str, Any]],
         BeforeValidator(_Tables("a table for each method, with what changes in the scenario under it")),
@@ -307,7 +309,7 @@ class Scenario(Section):
     @property
     def learned(self) -> Task:
         """What is learned."""
-        return classifier(getattr(self.algorithm, "loss", "logistic")) if self.task is None else self.task
+        return default_task(getattr(self.algorithm, "loss", "logistic")) if self.task is None else self.task
 
     @property
     def loading(self) -> Loading:

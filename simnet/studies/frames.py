@@ -22,7 +22,19 @@ RUNS = {
 """Columns that every run has, failed or not."""
 ROUNDS = {"key": pl.String, "round": pl.Int64}
 
-_TEXT = ("error", "scenario", "digest", "algorithm", "uplink", "basis", "resolved", "code", "key", "underlay_busiest")
+_TEXT = (
+    "error",
+    "scenario",
+    "digest",
+    "algorithm",
+    "uplink",
+    "basis",
+    "resolved",
+    "code",
+    "key",
+    "underlay_busiest",
+    "test_error_is",
+)
 _MAGIC = b"PAR1"
 _SECTIONS = ("accuracy", "privacy", "communication", "work", "time")
 _PREFIXED = ("staleness", "airtime", "joules", "underlay", "cost", "sockets")
@@ -37,6 +49,8 @@ def run_row(record: Row) -> Row:
         elif name in _PREFIXED:
             row |= {f"{name}_{each}": amount for each, amount in value.items()}
             row |= {"joules": sum(value.values())} if name == "joules" else {}
+        elif name == "measures":
+            row |= {f"measure_{each}" if each in row else each: number for each, number in value.items()}
         elif name == "last_rounds":
             row["last_round_min"] = min(value, default=0)
         elif name == "skips_by_reason":

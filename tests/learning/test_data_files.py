@@ -154,6 +154,33 @@ def test_the_benchmark_files_have_their_known_shapes_and_shares(name, rows, feat
 def test_a_file_that_changes_between_two_runs_is_read_again(tmp_path):
     path = touch(tmp_path / "grows.csv", "1,0,1\n0,1,2\n")
     first = read(path)
-    assert read(path) is first
+    assert read(path).X is first.X, "it is not parsed again"
     touch(path, "1,0,1\n0,1,2\n5,5,1\n")
     assert read(path).rows == 3
+
+
+def test_labels_of_a_file_may_be_classes_or_numbers(tmp_path):
+    words, numbers = tmp_path / "words.csv", tmp_path / "numbers.csv"
+    words.write_text("a,b,kind\n1,2,pear\n3,4,apple\n5,6,fig\n7,8,apple\n")
+    numbers.write_text("1,2,0.5\n3,4,-7\n5,6,2\n")
+    fruit = data_files.read(words, labels="class")
+    assert (fruit.y.tolist(), fruit.labels, fruit.classes) == ([2.0, 0.0, 1.0, 0.0], "class", 3)
+    assert data_files.read(numbers, labels="number").y.tolist() == [0.5, -7.0, 2.0]
+    assert data_files.read(numbers, labels="class").y.tolist() == [1.0, 0.0, 2.0]
+    with pytest.raises(DataError, match="labels must be numbers, not words such as pear"):
+        data_files.read(words, labels="number")
+    with pytest.raises(DataError, match="only labels of two values have a positive one; leave 'fig' out"):
+        data_files.read(words, labels="class", positive="fig")
+    with pytest.raises(DataError, match="exactly two values, not 3"):
+        data_files.read(words)
+
+
+def test_a_test_file_has_the_classes_of_its_training_file(tmp_path):
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("1,2,pear\n3,4,apple\n5,6,fig\n")
+    test.write_text("1,2,pear\n3,4,fig\n")
+    found = data_files.read(test, labels="class", like=train)
+    assert (found.y.tolist(), found.classes) == ([2.0, 1.0], 3)
+    test.write_text("1,2,pear\n3,4,plum\n")
+    with pytest.raises(DataError, match="no training row has the label plum"):
+        data_files.read(test, labels="class", like=train)

@@ -213,3 +213,41 @@ def test_data_sets_with_a_test_file_err_as_often_as_the_reference(name, bias, re
     test = data_files.read(beside, features=train.features)
     w = fit(scale(train, bias=bias), 1e-4)
     assert error(w, scale(test, bias=bias, like=train)) == pytest.approx(reference, abs=2e-4)
+
+
+def test_labels_may_be_signs_classes_or_numbers_and_are_checked():
+    X = np.eye(3)
+    assert Dataset("a", X, np.array([0.0, 2.0, 1.0]), "class").classes == 3
+    assert Dataset("a", X, np.array([0.5, -7.0, 1.0]), "number").classes == 1
+    assert Dataset("a", X, np.array([1.0, -1.0, 1.0])).classes == 2
+    for labels, kind in (([0.0, 1.5, 1.0], "class"), ([0.0, -1.0, 1.0], "class"), ([np.nan, 0.0, 0.0], "number")):
+        with pytest.raises(DataError, match="labels must be"):
+            Dataset("a", X, np.array(labels), kind)
+    with pytest.raises(DataError, match="labels must be classes, counted from 0"):
+        Dataset("a", X, np.array([np.nan, 0.0, 1.0]), "class")
+    with pytest.raises(DataError, match="labels must be -1 or \\+1"):
+        Dataset("a", X, np.array([0.0, 2.0, 1.0]))
+
+
+def test_rows_that_are_taken_joined_or_scaled_keep_the_kind_of_their_labels():
+    whole = Dataset("a", 3.0 * np.eye(4), np.array([0.0, 1.0, 2.0, 0.0]), "class")
+    part = whole.take(np.array([0, 3]))
+    assert (part.labels, part.classes) == ("class", 3), "a part may lack a class, and knows that there is one"
+    assert (joined([part, whole]).labels, scale(whole).classes) == ("class", 3)
+    train, test = split(whole, 2, np.random.default_rng(1))
+    assert train.classes == test.classes == 3
+
+
+def test_signs_are_classes_and_numbers_and_nothing_else_is_another_kind():
+    signs = Dataset("a", np.eye(3), np.array([1.0, -1.0, 1.0]))
+    assert signs.labelled("class").y.tolist() == [1.0, 0.0, 1.0]
+    assert signs.labelled("number").y.tolist() == [1.0, -1.0, 1.0]
+    assert signs.labelled("sign") is signs
+    with pytest.raises(DataError, match="its labels are classes, counted from 0, and finite numbers are needed"):
+        signs.labelled("class").labelled("number")
+
+
+def test_a_row_could_have_had_another_label():
+    classes = Dataset("a", np.eye(3), np.array([0.0, 1.0, 2.0]), "class")
+    assert [classes.other_label(label) for label in classes.y] == [1.0, 2.0, 0.0]
+    assert Dataset("a", np.eye(1), np.array([-1.0])).other_label(-1.0) == 1.0

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset
 from simnet.learning.evaluation import Evaluator, Scoreboard
+from simnet.learning.metric_parts import METRICS
 from simnet.learning.objective import LOGISTIC, LocalObjective
-from simnet.learning.task_parts import classifier
+from simnet.learning.task_parts import TASKS, default_task
 
 
 def labels(rng: np.random.Generator, rows: int) -> np.ndarray:
@@ -38,7 +40,7 @@ def test_every_measure_agrees_with_a_plain_loop(seed: int, agents: int, features
     apart = math.sqrt(sum(float((theta - mean) @ (theta - mean)) for theta in thetas) / agents)
     drift = math.sqrt(sum(float(sum(duals[:, k])) ** 2 for k in range(features)))
 
-    found = Evaluator(parts, Dataset("test", test_X, test_y), classifier("logistic")).evaluate(thetas, duals)
+    found = Evaluator(parts, Dataset("test", test_X, test_y), default_task("logistic")).evaluate(thetas, duals)
     assert found.agent_train_loss == pytest.approx(losses, rel=1e-12)
     assert found.agent_test_error == pytest.approx(errors, abs=1e-12)
     assert found.train_loss == pytest.approx(sum(losses) / agents, rel=1e-12)
@@ -50,7 +52,7 @@ def test_every_measure_agrees_with_a_plain_loop(seed: int, agents: int, features
 
 def evaluator(test_X, test_y: np.ndarray, agents: int = 1) -> Evaluator:
     part = LocalObjective(np.eye(2), np.ones(2), LOGISTIC, 0.1)
-    return Evaluator([part] * agents, Dataset("test", test_X, test_y), classifier("logistic"))
+    return Evaluator([part] * agents, Dataset("test", test_X, test_y), default_task("logistic"))
 
 
 def test_agreement_has_no_distance_and_balanced_duals_have_no_drift():
@@ -71,7 +73,7 @@ def test_a_model_that_stayed_is_not_measured_again_and_one_that_moved_is():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(60, 4)), np.sign(rng.normal(size=60))
     parts = [LocalObjective(X[:30], y[:30], LOGISTIC, 0.1), LocalObjective(X[30:], y[30:], LOGISTIC, 0.1)]
-    test, task = Dataset("test", X, y), classifier("logistic")
+    test, task = Dataset("test", X, y), default_task("logistic")
     evaluator = Evaluator(parts, test, task)
     thetas = rng.normal(size=(2, 4))
     for step in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0), (1.0, 1.0)):
@@ -84,7 +86,7 @@ def test_a_model_that_stayed_is_not_measured_again_and_one_that_moved_is():
 def scoreboard(agents: int, rounds: int = 3) -> Scoreboard:
     part = LocalObjective(np.eye(2), np.ones(2), LOGISTIC, 0.0)
     test = Dataset("test", np.eye(2), np.ones(2))
-    return Scoreboard(Evaluator([part] * agents, test, classifier("logistic")), agents, np.zeros(2), rounds)
+    return Scoreboard(Evaluator([part] * agents, test, default_task("logistic")), agents, np.zeros(2), rounds)
 
 
 def test_a_round_is_evaluated_when_its_last_agent_has_finished_it_and_no_earlier():
@@ -109,3 +111,31 @@ def test_who_is_gone_for_good_counts_with_its_last_state_and_delays_nobody():
     (last,) = board.excuse(1)
     assert (last.round, last.last, last.evaluation.consensus) == (2, True, 1.0)
     assert [figures.round for figures in board.note(0, 3, one, one)] == [3]
+
+
+def test_a_task_and_metrics_add_numbers_whose_names_stay_and_do_not_meet():
+    rng = np.random.default_rng(7)
+    test = Dataset("test", rng.standard_normal((9, 2)), rng.integers(3, size=9).astype(float), "class", 3)
+    task = TASKS["multinomial"].model_validate({"kind": "multinomial"})
+    parts = [task.made(test, 0.1, 1.0)] * 2
+    worst = METRICS["worst-error"].model_validate({"kind": "worst-error"})
+    thetas = rng.standard_normal((2, 6))
+    found = Evaluator(parts, test, task, [worst]).evaluate(thetas)
+    assert dict(found.measures) == {
+        "test_loss": pytest.approx(task.measures(thetas, test)["test_loss"]),
+        "worst_error": max(found.agent_test_error),
+    }
+    with pytest.raises(ScenarioError, match="two numbers are called worst_error"):
+        Evaluator(parts, test, task, [worst, worst]).evaluate(thetas)
+
+
+def test_where_nothing_is_asked_for_nothing_is_added():
+    assert evaluator(np.ones((4, 2)), np.ones(4)).evaluate(np.ones((1, 2))).measures == {}
+
+
+def test_an_agent_that_never_reported_stands_where_the_task_begins():
+    test = Dataset("test", np.eye(2), np.ones(2), "class", 2)
+    task = TASKS["neural"].model_validate({"kind": "neural", "hidden": 2})
+    part = task.made(test, 0.0, 1.0)
+    board = Scoreboard(Evaluator([part] * 2, test, task), 2, part.start, 3)
+    assert board.as_it_stands().evaluation.agent_train_loss == pytest.approx([part.mean_loss(part.start)] * 2)

@@ -14,7 +14,7 @@ from pydantic import Field
 import simnet
 from simnet.learning.dataset import Dataset
 from simnet.learning.objective import LOGISTIC
-from simnet.learning.task_parts import classifier
+from simnet.learning.task_parts import default_task
 from simnet.methods import METHODS
 from simnet.methods.method import AgentSize, Method, Surroundings
 from simnet.methods.peer import Known, Peer, Proposal, alone
@@ -70,7 +70,7 @@ def test_a_method_of_forty_lines_needs_nothing_but_fields_a_plan_and_a_peer():
     calibration = method.calibrate(privacy, sizes, 5)
     assert calibration.limit == 2.0
     assert account(calibration.plans[0].charges, privacy.delta).proven_epsilon == pytest.approx(2.0, abs=1e-4)
-    objectives = [method.training_objective(classifier("logistic"), part, calibration.regulariser, privacy)] * 2
+    objectives = [method.training_objective(default_task("logistic"), part, calibration.regulariser, privacy)] * 2
     peers = method.peers(calibration, objectives, sizes, 5, Streams(1))
     sent = [alone(peer.propose(1)).release for peer in peers]
     for me, peer in enumerate(peers):

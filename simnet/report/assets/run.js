@@ -10,9 +10,12 @@ const axes = {
   t: { label: "seconds", name: "t =", values: rounds.t ?? [], format: format.seconds },
 };
 const curve = (title, series, y) => ({ title, y, x: axes.round, series: series.map(([name, key, colour, dash]) => ({ name, values: rounds[key] ?? [], colour, dash })) });
+const words = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
 const ticks = { format: short, full: format.figure };
 const curves = [
-  curve("Test error", [["mean over agents", "test_error", accent]], { format: (v) => `${+(100 * v).toFixed(2)}%`, full: format.percent }),
+  curve(data.test_error_is ? `Test error: ${data.test_error_is}` : "Test error", [["mean over agents", "test_error", accent]],
+    data.test_error_is ? ticks : { format: (v) => `${+(100 * v).toFixed(2)}%`, full: format.percent }),
+  ...data.measures.map((name) => curve(words(name), [["all agents", name in rounds ? name : `measure_${name}`, accent]], ticks)),
   curve("Loss", [["training loss", "train_loss", accent], ["objective", "objective", second, "5 3"]], ticks),
   curve("Bytes sent", [["on the wire", "wire_bytes", accent], ["payload", "payload_bytes", second, "5 3"]], { format: format.bytes, zero: true }),
   curve("ε spent, worst agent", [["proven", "proven_epsilon", accent], ["claimed", "claimed_epsilon", second, "5 3"], ["declared", "declared_epsilon", second, "2 3"]].filter(([, key]) => key in rounds), { ...ticks, zero: true, reference: data.budget }),
@@ -61,7 +64,7 @@ showTable(byId("link-table"), `${data.name}-links`, [column("a", "from"), column
   column("failed_share", "failed", format.percent), column("wire_bytes", "bytes", format.bytes), rare("lost"), rare("overflowed"),
   rare("unreachable"), rare("refused"), rare("retransmissions", "repeated")], data.links);
 showTable(byId("agent-table"), `${data.name}-agents`, [column("agent", "agent"), column("rows", "rows"), column("degree", "degree"),
-  column("test_error", "test error", format.percent), column("train_loss", "loss", format.figure), column("proven_epsilon", "ε proven", format.figure),
+  column("test_error", "test error", data.test_error_is ? format.figure : format.percent), column("train_loss", "loss", format.figure), column("proven_epsilon", "ε proven", format.figure),
   column("claimed_epsilon", "ε claimed", format.figure), column("declared_epsilon", "ε declared", format.figure), column("broadcasts", "sent"), rare("skips"), column("messages", "messages"),
   column("delivered", "delivered"), rare("lost"), rare("overflowed"), rare("unreachable"), rare("refused"), rare("retransmissions", "repeated"),
   column("wire_bytes", "bytes", format.bytes), column("staleness_mean", "staleness", format.figure), column("airtime", "airtime, s", format.figure), column("rounds", "rounds")], data.agents);
