@@ -17,9 +17,10 @@ from threadpoolctl import threadpool_limits
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.program import PROGRAMS
 from simnet.agent.row_reports import after_reports
+from simnet.allowance import Allowance
 from simnet.build import World, build, build_engine, build_port, cautions
 from simnet.diagnostics import tell
-from simnet.errors import ScenarioError, ScenarioWarning
+from simnet.errors import LogError, ScenarioError, ScenarioWarning
 from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.learning.task import Task
 from simnet.methods import METHODS
@@ -45,6 +46,9 @@ from simnet.version import VERSION
 
 if TYPE_CHECKING:
     import polars as pl
+
+_OWN = 1e9
+"""Megabytes that a run's own log may take: it comes from no stranger."""
 
 Progress = Callable[[int, int], None]
 """Called with (rounds finished, rounds in all)."""
@@ -74,7 +78,7 @@ class Result:
     @property
     def events(self) -> Iterator[tuple[int, float, events.Event]]:
         """The event stream, as (seq, t, event), read from the log and checked on the way."""
-        return read(self.log)
+        return read(self.log, Allowance(LogError, _OWN))
 
     @property
     def digest(self) -> str:

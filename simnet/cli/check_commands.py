@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simnet.cli.options import Json, Seed, Set, Verbose, changes
+from simnet.cli.output import say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,7 +46,7 @@ def check(
         from simnet.report.check_page import write_check_page
 
         write_check_page(result, out)
-        typer.echo(f"wrote {out}", err=json)
+        say(f"wrote {out}", err=json)
     raise typer.Exit(result.exit_code)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, announce, changes, load
+from simnet.cli.output import say
 
 
 def run(
@@ -33,7 +34,7 @@ def run(
         show_json(result.summary)
     else:
         show(run_table(result))
-        typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
+        say(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
 
 
 def compare(
@@ -109,7 +110,7 @@ def audit(
         show_json(result.summary())
     else:
         show(audit_table(result))
-        typer.echo(f"audit folder: {folder}")
+        say(f"audit folder: {folder}")
     raise typer.Exit(result.exit_code)
 
 
@@ -120,7 +121,7 @@ def report(
     """Write a run (charts, tables, a replay) or a study as one HTML page that needs no network to be read."""
     from simnet.report import report as write
 
-    typer.echo(f"wrote {write(source, output)}")
+    say(f"wrote {write(source, output)}")
 
 
 def list_(
@@ -155,12 +156,12 @@ def init(
 
         text = (files("simnet.check") / "starter_method.txt").read_text(encoding="utf-8")
         _write(method, text.replace("my_method.py", method.name), force=force)
-        typer.echo(f"wrote {method}; now: simnet check {method}:NoisyDescent")
+        say(f"wrote {method}; now: simnet check {method}:NoisyDescent")
         return
     from simnet.scenario.reference import commented
 
     _write(path, commented(), force=force)
-    typer.echo(f"wrote {path}; now: simnet run {path}")
+    say(f"wrote {path}; now: simnet run {path}")
 
 
 def _write(path: Path, text: str, *, force: bool) -> None:

@@ -246,6 +246,6 @@ def _ended(journal: JournalContent, world: World) -> list[Timed]:
     """An agent's events; one that never came to its end has crashed for good."""
     told = journal.events
     finished = sum(isinstance(event, events.DualUpdated) for _, event in told)
-    if finished == world.scenario.rounds or not told:
+    if finished == world.scenario.rounds:
         return told
-    return [*told, (told[-1][0], events.FaultBegan("crash", journal.start.agent))]
+    return [*told, (told[-1][0] if told else 0.0, events.FaultBegan("crash", journal.start.agent))]

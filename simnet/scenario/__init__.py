@@ -40,12 +40,13 @@ from simnet.network.underlay import Underlay
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.foreign import Loading
 from simnet.parts.part import OneOf, Section
+from simnet.printable import escaped
 from simnet.privacy.budget import Privacy
 from simnet.record.fitness import DEALT_BY, PEAKS_SCALE, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.limits import SizeLimits
-from simnet.scenario.toml import escaped, parse, shown
+from simnet.scenario.toml import parse, shown
 from simnet.sim.faults import AnyFault
 from simnet.sim.radio import AnyChannel
 from simnet.sim.transport import AnyTransport, Datagram
