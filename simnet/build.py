@@ -178,18 +178,17 @@ def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
         found = method.calibrate(privacy, sizes, scenario.rounds)
     except BudgetError as error:
         raise ScenarioError(f"privacy.epsilon = {privacy.epsilon:g}: {error}") from None
+    declared = found.declared
+    if declared and privacy.calibration == "proven":
+        raise ScenarioError(
+            f"privacy.calibration = 'proven': {declared} is what {method.name} declares, and nothing proves it; "
+            "'paper' goes by what the author of a method says"
+        )
     telling = method.private_silences
     if telling and found.noisy:
         raise ScenarioError(
             f"algorithm.name = {method.name!r}: whether an agent is silent ({telling[0]}) depends on its data, and no "
             "charge pays for that, so its noise protects nothing"
-        )
-    plans = {id(plan): plan for plan in found.plans if plan is not None}
-    declared = sorted({c.mechanism for plan in plans.values() for c in plan.charges if c.declared})
-    if declared and privacy.calibration == "proven":
-        raise ScenarioError(
-            f"privacy.calibration = 'proven': {declared[0]} is what {method.name} declares, and nothing proves it; "
-            "'paper' goes by what the author of a method says"
         )
     return found
 

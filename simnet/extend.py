@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.pacing import Pacing
 from simnet.learning.dataset import Dataset
 from simnet.learning.metric_parts import Metric
 from simnet.learning.partitions import RowPartition
@@ -20,7 +22,13 @@ from simnet.methods.admm import Decentralised as AdmmMethod
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
 from simnet.methods.peer import Known, Peer, PrivatePeer, Proposal
 from simnet.network.codec import CodecKind
+from simnet.network.codec_faults import codec_faults
+from simnet.network.latency import Latency
+from simnet.network.loss import PacketLoss
+from simnet.network.rates import VaryingRate
+from simnet.network.topology import Topology
 from simnet.parts.fields import (
+    Bandwidth,
     Count,
     FileName,
     Finder,
@@ -32,6 +40,7 @@ from simnet.parts.fields import (
     Probability,
     Seconds,
     Share,
+    Size,
     Switch,
     Whole,
 )
@@ -40,7 +49,6 @@ from simnet.privacy.ledger import BARE, RECYCLED, Charge
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.ready_plans import (
     ReadyPlan,
-    SampledPlan,
     ShareOfBudget,
     ThresholdTest,
     gaussian_plan,
@@ -52,36 +60,46 @@ from simnet.privacy.ready_plans import (
     zcdp_plan,
 )
 from simnet.privacy.recovered import Candidate
+from simnet.sim.faults import Fault
+from simnet.sim.transport import Acknowledged, Datagram, TransportKind
 from simnet.streams import Streams
 from simnet.vectors import Parts, Vector
 
 __all__ = [
     "BARE",
     "RECYCLED",
+    "Acknowledged",
     "AdmmMethod",
     "AdmmPeer",
     "AgentPlace",
     "AgentSize",
+    "Bandwidth",
     "Candidate",
     "Charge",
     "CodecKind",
     "Count",
     "DataSource",
+    "Datagram",
     "Dataset",
     "Facts",
+    "Fault",
     "Field",
     "FileName",
     "Finder",
     "Finding",
     "Known",
+    "Latency",
     "LocalProblem",
     "MarginTask",
     "Method",
     "Metric",
     "Name",
+    "Neighbourhood",
     "NoisePlan",
     "NonNegative",
     "Objective",
+    "Pacing",
+    "PacketLoss",
     "Parts",
     "Peer",
     "Positive",
@@ -94,18 +112,22 @@ __all__ = [
     "ReadyPlan",
     "RowGradients",
     "RowPartition",
-    "SampledPlan",
     "Seconds",
     "Setting",
     "Share",
     "ShareOfBudget",
+    "Size",
     "Streams",
     "Surroundings",
     "Switch",
     "Task",
     "ThresholdTest",
+    "Topology",
+    "TransportKind",
+    "VaryingRate",
     "Vector",
     "Whole",
+    "codec_faults",
     "gaussian_plan",
     "laplace_plan",
     "mean_sensitivity",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Annotated, ClassVar, Literal, Self
@@ -66,7 +65,7 @@ class Compute(Section):
         if value is not None:
             return (lambda gradients: value + each * gradients) if each else (lambda gradients: value)
         rng = streams.generator("compute", agent)
-        return lambda gradients: float(time.draw(rng, 1)[0]) + each * gradients
+        return lambda gradients: float(time.times(rng, 1)[0]) + each * gradients
 
 
 class Slot:
@@ -95,7 +94,9 @@ class Slot:
 
 
 class Pacing(Part):
-    """A rule for the end of a round."""
+    """A rule for the end of a round. Whoever brings one says `enough`, and has a field `patience`."""
+
+    says: ClassVar[tuple[str, ...]] = ("enough", "settle")
 
     aligned: ClassVar[bool] = False
     """Whether values of later rounds wait until the agent gets there."""
@@ -142,9 +143,16 @@ class Pacing(Part):
         """When the message of a round that begins now leaves; None: as soon as it is ready."""
         return None
 
-    @abstractmethod
+    def enough(self, round: int, neighbourhood: Neighbourhood) -> bool:
+        """Whether the round may end with what has been heard of the neighbours until now."""
+        raise NotImplementedError
+
     async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
-        """Return when the round may end."""
+        """Return when the round may end: when there is enough, or the `patience` ends of a rule that has it."""
+        patience = getattr(self, "patience", None)
+        end = None if patience is None else port.now + patience
+        if not await port.until(lambda: self.enough(round, neighbourhood), end):
+            port.emit(RoundTimeout(port.agent, round, neighbourhood.behind(round)))
 
 
 class Ideal(Pacing):
@@ -276,17 +284,11 @@ class Quorum(Pacing):
     patience: PositiveSeconds = Field(1.0, description="longest wait")
     notices: Switch = Field(True, description="a skip is announced by a header-only message")
 
-    async def settle(self, round: int, port: Port, neighbourhood: Neighbourhood) -> None:
+    def enough(self, round: int, neighbourhood: Neighbourhood) -> bool:
         neighbours = len(neighbourhood.peers)
         # A hair of tolerance: 0.1 · 30 neighbours are 3 of them, whatever the rounding.
         may_miss = neighbours - math.ceil(self.quorum * neighbours - 1e-9)
-
-        def enough() -> bool:
-            fresh = neighbourhood.behind(round) <= may_miss
-            return fresh and neighbourhood.behind(round - self.max_staleness) == 0
-
-        if not await port.until(enough, port.now + self.patience):
-            port.emit(RoundTimeout(port.agent, round, neighbourhood.behind(round)))
+        return neighbourhood.behind(round) <= may_miss and neighbourhood.behind(round - self.max_staleness) == 0
 
 
 class Free(Pacing):

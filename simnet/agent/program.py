@@ -13,6 +13,7 @@ Under ideal pacing both sides meet twice per round, once after each has spoken.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 from simnet.agent.neighbourhood import Neighbourhood
@@ -89,7 +90,7 @@ async def recover(t: int, peer: Peer, port: Port) -> None:
 async def abandon(t: int, proposal: Proposal, peer: Peer, port: Port, ledger: Ledger) -> None:
     """A crash took the proposal: nothing leaves, but a test that opened with it has been asked and must be paid."""
     await recover(t, peer, port)
-    charges = [charge for charge in proposal.charges if charge.kind == "test"]
+    charges = [charge for charge in due(proposal, ledger, heard=True) if charge.kind == "test"]
     paid = ledger.afford(*charges)
     peer.settled(accepted=paid)
     if paid:
@@ -105,16 +106,18 @@ def record_charges(t: int, charges: Sequence[Charge], port: Port) -> None:
 
 
 def due(proposal: Proposal, ledger: Ledger, *, heard: bool) -> tuple[Charge, ...]:
-    """What a proposal costs, whatever it says: a release that nothing pays for is a bare one.
+    """What a proposal costs, whatever it says: a release or a test that nothing pays for is a bare one.
 
     Nor does it help to call it recycled before the agent has paid for anything, or has `heard` what a neighbour
     released: there is nothing yet that it could be made of.
     """
-    charges, has_source = proposal.charges, heard or ledger.paid
-    paid = any(pays_for_release(charge) and (has_source or charge.use != RECYCLED.use) for charge in charges)
+    tests = tuple(charge for charge in proposal.charges if charge.kind == "test")
+    unpaid = () if proposal.test is None or tests or ledger.tested else (replace(BARE, kind="test"),)
+    has_source = heard or ledger.paid
+    paid = any(pays_for_release(c) and (has_source or c.use != RECYCLED.use) for c in proposal.charges)
     if proposal.release is None or paid:
-        return charges
-    return (*(charge for charge in charges if charge.kind == "test"), BARE)
+        return (*unpaid, *proposal.charges)
+    return (*unpaid, *tests, BARE)
 
 
 def release(

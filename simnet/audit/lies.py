@@ -22,6 +22,7 @@ from simnet.methods import METHODS
 from simnet.methods.duals import HealingDuals
 from simnet.methods.peer import Known, Peer, Proposal, Solving, Work
 from simnet.privacy.budget import NoisePlan
+from simnet.privacy.ledger import RECYCLED
 from simnet.privacy.observers import summed_exposures
 from simnet.record.observed import Exposed
 from simnet.streams import Streams
@@ -170,12 +171,12 @@ class SameAnswer(_LyingSource):
 
 
 class Forgetful(_Liar):
-    """Every third release is not charged."""
+    """Every third release is called recycled, which costs nothing; one without any charge would be a bare one."""
 
     def propose(self, t: int) -> Solving[Proposal]:
         work = self._honest.propose(t)
         proposal = work if isinstance(work, Proposal) else (yield from work)
-        return proposal if t % FORGOTTEN else msgspec.structs.replace(proposal, charges=())
+        return proposal if t % FORGOTTEN else msgspec.structs.replace(proposal, charges=(RECYCLED,))
 
 
 class CleanCompany(_Liar):
@@ -253,7 +254,7 @@ LIES: dict[str, Lie] = {
         peer=lambda honest, streams, neighbour: cast(Peer, CleanCompany(honest)),
     ),
     "forgetful-ledger": Lie(
-        "every third release is not charged",
+        "every third release is called recycled, at no charge",
         peer=lambda honest, streams, neighbour: cast(Peer, Forgetful(honest)),
     ),
     "no-domain": Lie("values of any size are accepted from neighbours", peer=_no_domain),

@@ -40,7 +40,7 @@ def promise(trials: Trials, scenario: Scenario, plan: Audit, delta: float | None
         spent = account(trials.charges, delta)
         heard = plan.evidence == "all"
         return scenario.algorithm.promise(spent, kept_by, owner=plan.victim, reports_heard=heard)
-    tests = [charge for charge in trials.charges if charge.mechanism == "sparse-vector"]
+    tests = [charge for charge in trials.charges if charge.mechanism in ("sparse-vector", "threshold-test")]
     looked_at = [charge for charge in trials.charges if charge.mechanism == "tested-objective"]
     prices = [claim_of(charge.use) for charge in tests]
     claimed = sum(math.inf if price is None else claims.pure_epsilon(price.rho) for price in prices)

@@ -99,6 +99,7 @@ class AuditResult:
             "delta": self.scenario.privacy.delta,
             "claimed_epsilon": _finite(self.promise.claimed),
             "proven_epsilon": _finite(self.promise.proven),
+            **({} if self.promise.declared is None else {"declared_epsilon": _finite(self.promise.declared)}),
             "promise": self.promise.kept_by,
             "lower_bound": bound.epsilon,
             "confidence": self.plan.confidence,
@@ -168,7 +169,7 @@ def _finite(value: float | None) -> float | None:
 def audit_table(result: AuditResult) -> Table:
     """One audit, at most 80 columns wide."""
     plan, bound = result.plan, result.bound
-    kept = {"claimed": "by its paper", "proven": "by proof"}
+    kept = {"claimed": "by its paper", "proven": "by proof", "declared": "by its author"}
     scenario = result.scenario
     whom = f"observer {'+'.join(map(str, plan.observer))}, " if plan.observer else ""
     attack = f"{scenario.algorithm.name}, {whom}{plan.canary} canary, δ = {scenario.privacy.delta:g}"
@@ -182,6 +183,7 @@ def audit_table(result: AuditResult) -> Table:
     rows = [
         ("ε claimed", _number(result.promise.claimed), f"{side}by the method's paper"),
         ("ε proven", _number(result.promise.proven), f"{side}by a theorem we stand behind"),
+        *_declared(result.promise.declared, side),
         ("lower bound", _number(bound.epsilon), f"at {plan.confidence:.0%} confidence; {event}"),
         ("Gaussian shape", _number(result.gaussian), "a lower bound only if the score is Gaussian"),
     ]
@@ -200,6 +202,10 @@ def audit_table(result: AuditResult) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _declared(epsilon: float | None, side: str) -> list[tuple[str, str, str]]:
+    return [] if epsilon is None else [("ε declared", _number(epsilon), f"{side}by the method's author")]
 
 
 def _reason(result: AuditResult, kept: str) -> str:

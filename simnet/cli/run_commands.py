@@ -123,14 +123,23 @@ def report(
     typer.echo(f"wrote {write(source, output)}")
 
 
-def list_() -> None:
-    """Every algorithm, topology, link model, pacing and codec."""
+def list_(
+    file: Annotated[Path | None, typer.Argument(help="A Python file of your own parts; its code runs.")] = None,
+) -> None:
+    """Every algorithm, topology, link model, pacing and codec; or the parts of a file, with their fields."""
     import json
 
     from simnet.cli.terminal import fact_tables, show
+    from simnet.parts.foreign import installed
 
-    stored = Path(__file__).parents[1] / "catalogue.json"
-    show(*fact_tables(json.loads(stored.read_text(encoding="utf-8"))))
+    if file is not None:
+        from simnet.scenario.own_parts import described
+
+        show(*fact_tables(described(file)))
+        return
+    found = json.loads((Path(__file__).parents[1] / "catalogue.json").read_text(encoding="utf-8"))
+    brought = {point.name: point.value for point in installed()}
+    show(*fact_tables(found | ({"parts of other packages": brought} if brought else {})))
 
 
 def init(

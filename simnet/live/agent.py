@@ -329,8 +329,9 @@ class LiveAgent:
 
     def _fixed(self) -> dict[str, object]:
         me = self._placement.agent
-        method = self._world.scenario.algorithm
-        return {"objective": self._world.training[me], "plan": self._world.calibration.plans[me], "method": method}
+        world, scenario = self._world, self._world.scenario
+        fixed = {"objective": world.training[me], "plan": world.calibration.plans[me]}
+        return fixed | {"method": scenario.algorithm, "codec": scenario.network.codec}
 
     def _checkpoint(self) -> bytes:
         pending, waiting = self.channel.pending, self.carrier.waiting

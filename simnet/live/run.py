@@ -102,6 +102,8 @@ def _misfit(scenario: Scenario, shim: bool) -> str | None:
         return "fault: live agents break for real; leave the faults out, and kill a process to see one"
     if network.peers is not None:
         return "network.peers: a live agent speaks to all its neighbours in every round; leave it out"
+    if not (network.codec.survives_loss or network.pacing.aligned):
+        return "network.codec: it needs every message, and live only barrier pacing lets none be dropped; use that"
     return scenario.algorithm.misfit_of_live() or (_misfit_of_shim(network) if shim else None)
 
 

@@ -27,7 +27,7 @@ from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Step
 from simnet.methods.method import AgentPlace, AgentSize, Method, Surroundings
 from simnet.methods.peer import Known, Peer, Proposal, Solving, Work, alone
 from simnet.parts.fields import Count, NonNegative, Positive
-from simnet.privacy.budget import Facts, NoisePlan, Privacy, span
+from simnet.privacy.budget import Facts, NoisePlan, span
 from simnet.privacy.ledger import BARE, RECYCLED, Charge
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.recovered import Candidate, without_noise
@@ -140,9 +140,6 @@ class Admm(Decentralised):
 
     name: Literal["admm"]
     tolerance: Positive = Field(1e-6, description="β, the gradient norm at which a local solve may stop")
-
-    def limit(self, privacy: Privacy) -> float:
-        return math.inf
 
     def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place)

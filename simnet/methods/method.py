@@ -95,6 +95,12 @@ class Calibration:
             charge.mechanism != BARE.mechanism for plan in self.plans if plan is not None for charge in plan.charges
         )
 
+    @property
+    def declared(self) -> str | None:
+        """A mechanism that some agent is charged for and that its method only declares."""
+        plans = {id(plan): plan for plan in self.plans if plan is not None}
+        return next((c.mechanism for plan in plans.values() for c in plan.charges if c.declared), None)
+
     def ledger(self, delta: float) -> Ledger:
         """An empty ledger."""
         return Ledger(delta, self.limit)
@@ -124,16 +130,20 @@ class Finding:
 
 @dataclass(frozen=True)
 class Promise:
-    """ε by the method's paper, ε by proof (None: no finite one), and the one of the two that the scenario goes by."""
+    """ε by the method's paper, ε by proof (None: no finite one), and which of them the scenario goes by.
+
+    Where the author of a method declares something, that is the promise.
+    """
 
     claimed: float | None
     proven: float | None
     kept_by: str
+    declared: float | None = None
 
     @property
     def epsilon(self) -> float:
         """The ε promised; infinite if nothing is."""
-        found = self.claimed if self.kept_by == "claimed" else self.proven
+        found = {"claimed": self.claimed, "declared": self.declared}.get(self.kept_by, self.proven)
         return math.inf if found is None else found
 
 
@@ -219,9 +229,10 @@ class Method(Part):
         return None
 
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
-        """The noise of all agents."""
+        """The noise of all agents; where nobody has any, there is no budget to keep."""
         found = {size: self.plan(privacy, size, rounds) for size in dict.fromkeys(sizes)}
-        return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), self.limit(privacy))
+        limit = math.inf if all(plan is None for plan in found.values()) else self.limit(privacy)
+        return Calibration([found[size] for size in sizes], getattr(self, "regulariser", 0.0), limit)
 
     def limit(self, privacy: Privacy) -> float:
         """The ε beyond which ledgers refuse."""
@@ -333,7 +344,9 @@ class Method(Part):
 
     def promise(self, spent: Account, kept_by: str, *, owner: int, reports_heard: bool) -> Promise:
         """What the owner of a row is promised against somebody who may have heard the rows travel."""
-        return Promise(spent.claimed_epsilon, spent.proven_epsilon, kept_by)
+        declared = spent.declared_epsilon
+        kept_by = kept_by if declared is None else "declared"
+        return Promise(spent.claimed_epsilon, spent.proven_epsilon, kept_by, declared)
 
     def not_driven(self, victim: int, *, reports_heard: bool) -> str | None:
         """Why no neighbour can drive a victim's model where it likes; None if one can."""

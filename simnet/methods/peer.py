@@ -264,17 +264,36 @@ class Peer(ABC):
 
 
 class PrivatePeer(Peer):
-    """A peer whose noise and charges are those of a ready plan (`simnet.privacy.ready_plans`)."""
+    """A peer whose noise and charges are those of a ready plan (`simnet.privacy.ready_plans`).
+
+    `test` is that of the plan's gate, if it has one: its answer goes into the proposal.
+    """
 
     def __init__(self, start: int | Vector, plan: ReadyPlan, rng: np.random.Generator) -> None:
         super().__init__(start)
         self.plan = plan
         self.rng = rng
         self.limits = (plan.limit,) * 3
+        self.test = None if plan.gate is None else plan.gate.begin(rng)
+        self._unpaid = plan.opening
+
+    def charges(self, t: int, *, released: bool = True) -> tuple[Charge, ...]:
+        """What round t costs: what is paid in advance and was not yet, and its release if there is one."""
+        return (*self._unpaid, self.plan.charge(t)) if released else self._unpaid
+
+    def settled(self, *, accepted: bool) -> None:
+        """A test that was never paid for is never asked again."""
+        if not accepted and self.test is not None:
+            self.test.positives = self.test.cap
+        self._unpaid = ()
 
     @property
     def noise_source(self) -> np.random.Generator | None:
         return self.rng
+
+    @property
+    def sparse_vector(self) -> SparseVector | None:
+        return self.test
 
     def price(self, t: int) -> tuple[Charge, ...] | None:
         return (self.plan.charge(t),)

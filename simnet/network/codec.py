@@ -90,41 +90,43 @@ class OwnEncoder(PayloadCodec):
     """A codec of the user's own at one sender. A part is the number of its bytes (4 bytes), and these."""
 
     def __init__(self, kind: CodecKind, rng: np.random.Generator) -> None:
-        # Methods, not the part: a checkpoint leaves functions out, and the scenario gives them anew.
-        self._write, self._read, self._called = kind.write, kind.read, type(kind).__name__
-        self._entrywise, self._differences = kind.entrywise, kind.differences
+        self._kind = kind
         self._rng = rng
         self._told: dict[int, Vector] = {}
 
     def decode(self, payload: bytes, longest: int = LONGEST) -> Parts:
         parts = super().decode(payload, longest)
-        if self._differences:
+        if self._kind.differences:
             return Changes(parts)
-        return Partial(parts) if self._entrywise else parts
+        return Partial(parts) if self._kind.entrywise else parts
 
     def write(self, index: int, part: Vector) -> bytes:
         refuse_nan(index, part)
         told = self._told.get(index)
         if told is None or len(told) != len(part):
             told = np.zeros(len(part))
-        body = self._write(np.clip(part, -FARTHEST, FARTHEST), told.copy(), self._rng)
+        body = self._kind.write(np.clip(part, -FARTHEST, FARTHEST), told.copy(), self._rng)
         if not isinstance(body, bytes):
             raise FrameError(f"{self._called}.write gives bytes, not {type(body).__name__}")
         news = (self._opened(body, len(part)),)
-        (self._told[index],) = Changes(news).onto((told,)) if self._differences else Partial(news).onto((told,))
+        (self._told[index],) = Changes(news).onto((told,)) if self._kind.differences else Partial(news).onto((told,))
         return pack("<I", len(body)) + body
 
     def read(self, source: PayloadReader, length: int) -> Vector:
         return self._opened(source.take_bytes(int(source.take(_SIZE, 1)[0])), length)
 
+    @property
+    def _called(self) -> str:
+        return type(self._kind).__name__
+
     def _opened(self, body: bytes, length: int) -> Vector:
         try:
-            found = np.array(self._read(body, length), dtype=np.float64)
+            found = np.array(self._kind.read(body, length), dtype=np.float64)
         except _BUGS as error:
             raise FrameError(f"{self._called}.read: {' '.join(str(error).split())}") from None
         if found.shape != (length,):
             raise FrameError(f"{self._called}.read gives {found.shape}, not {length} numbers")
-        told = found[~np.isnan(found)] if self._entrywise or self._differences else found
+        told = found[~np.isnan(found)] if self._kind.entrywise or self._kind.differences else found
         if not np.isfinite(told).all():
             raise FrameError(f"{self._called}.read gives a number that is not finite")
         return found

@@ -39,7 +39,7 @@ class AlikeLinks:
     def times(self, points: int = POINTS) -> Numbers:
         """Seconds until a value has arrived, spread evenly over their distribution; one if they are all the same."""
         latency = self.model.latency
-        return self.sending + latency.draw(EvenSpread(), points if latency.constant is None else 1)
+        return self.sending + latency.times(EvenSpread(), points if latency.constant is None else 1)
 
     @cached_property
     def median(self) -> float:

@@ -99,6 +99,10 @@ class JoinedStreams:
     def integers(self, low: int, *, size: int) -> npt.NDArray[np.int64]:
         return self._all(size, lambda rng, share: rng.integers(low, size=share))
 
+    def apart(self, draw: Draw, size: int) -> Numbers:
+        """The numbers of a formula that takes one generator only, stream by stream."""
+        return self._all(size, draw)
+
     def _all(self, size: int, draw: Callable[[np.random.Generator, int], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         share = size // len(self._names)
         return np.concatenate([draw(rng, share) for rng in self._streams.visits(self._role, self._names)])
@@ -121,6 +125,10 @@ class EvenSpread:
 
     def integers(self, low: int, *, size: int) -> npt.NDArray[np.int64]:
         return (low * self.random(size)).astype(np.int64)
+
+    def apart(self, draw: Draw, size: int) -> Numbers:
+        """The numbers of a formula that asks for chance: a sample, the same every time."""
+        return draw(np.random.default_rng(0), size)
 
 
 LINKS_AT_ONCE = 64

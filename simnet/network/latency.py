@@ -2,6 +2,7 @@
 
 `draw(rng, n)` gives `n` independent times in seconds, none below 0. The k-th message of a link gets the k-th draw of
 the link's stream. A latency that is `timed` depends on when a message leaves instead: it gives each link a `clock`.
+Everybody else asks for `times`, which hands a latency of the user's own one generator at a time and checks its draws.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import scipy
@@ -32,6 +33,8 @@ class Latency(Part):
     """Whether it depends on which two agents they are."""
     timed: ClassVar[bool] = False
     """Whether it depends on the time at which a message leaves."""
+    together: ClassVar[bool] = False
+    """Whether `draw` takes any `Source`: then several links are drawn in one go."""
 
     @property
     def constant(self) -> float | None:
@@ -65,14 +68,29 @@ class Latency(Part):
         raise NotImplementedError(f"{self.word} does not depend on the time")
 
     @abstractmethod
-    def draw(self, rng: Source, n: int) -> Numbers:
-        """`n` independent times."""
+    def draw(self, rng: Any, n: int) -> Numbers:
+        """`n` independent times; `rng` is a generator of numpy."""
+
+    def times(self, source: Source, n: int) -> Numbers:
+        """The same from any source."""
+        if self.together:
+            return self.draw(source, n)
+        return self._checked(source, n) if isinstance(source, np.random.Generator) else source.apart(self._checked, n)
+
+    def _checked(self, rng: np.random.Generator, n: int) -> Numbers:
+        found = np.asarray(self.draw(rng, n), dtype=np.float64)
+        if found.shape != (n,):
+            raise ScenarioError(f"{self.word}: draw gives {n} times, not numbers of shape {found.shape}")
+        if not ((found >= 0) & (found < np.inf)).all():
+            raise ScenarioError(f"{self.word}: draw gives times of at least 0, and finite, not {found.min():g}")
+        return found
 
 
 class Constant(Latency):
     """Always the same."""
 
     kind: Literal["constant"]
+    together: ClassVar[bool] = True
     value: Seconds = Field(description="the time")
 
     @property
@@ -91,6 +109,7 @@ class Uniform(Latency):
     """Anything between two bounds alike."""
 
     kind: Literal["uniform"]
+    together: ClassVar[bool] = True
     low: Seconds = Field(description="least")
     high: Seconds = Field(description="most")
 
@@ -112,6 +131,7 @@ class Normal(Latency):
     """
 
     kind: Literal["normal"]
+    together: ClassVar[bool] = True
     mean: Seconds = Field(description="mean before the cut")
     std: Seconds = Field(description="standard deviation before the cut")
 
@@ -128,6 +148,7 @@ class Lognormal(Latency):
     """The logarithm is normal: most are near the median, some are late."""
 
     kind: Literal["lognormal"]
+    together: ClassVar[bool] = True
     median: PositiveSeconds = Field(description="half are shorter")
     sigma: NonNegative = Field(0.5, description="standard deviation of the logarithm")
 
@@ -139,6 +160,7 @@ class Gamma(Latency):
     """A gamma distribution; shape 1 is the exponential, a large one nearly constant."""
 
     kind: Literal["gamma"]
+    together: ClassVar[bool] = True
     mean: PositiveSeconds = Field(description="mean")
     shape: Positive = Field(1.0, description="the standard deviation is mean/√shape")
 
@@ -150,6 +172,7 @@ class Pareto(Latency):
     """A heavy tail: the share (scale/x)^alpha is longer than x."""
 
     kind: Literal["pareto"]
+    together: ClassVar[bool] = True
     scale: PositiveSeconds = Field(description="least")
     alpha: Positive = Field(2.5, description="exponent of the tail; the mean is infinite up to 1")
 
@@ -169,6 +192,7 @@ class Empirical(_Measured):
     """
 
     kind: Literal["empirical"]
+    together: ClassVar[bool] = True
     file: FileName = Field(description="CSV file of one column, looked up beside the scenario first")
 
     _measured: Numbers | None = PrivateAttr(None)
@@ -196,6 +220,7 @@ class DelayTrace(_Measured):
     """
 
     kind: Literal["trace"]
+    together: ClassVar[bool] = True
     file: FileName = Field(description="CSV file of two columns: time of the measurement, delay")
     time_unit: Unit | None = Field(None, description="what the times of the measurements count; seconds if absent")
     timed: ClassVar[bool] = True
@@ -252,6 +277,7 @@ class Matrix(_Measured):
     """
 
     kind: Literal["matrix"]
+    together: ClassVar[bool] = True
     file: FileName = Field(description="CSV file, a row and a column per agent; a line of names may come first")
     needs_ends: ClassVar[bool] = True
 
@@ -289,6 +315,7 @@ class Distance(Latency):
     """
 
     kind: Literal["distance"]
+    together: ClassVar[bool] = True
     per_unit: Seconds | None = Field(
         None, description="time for one unit of length; 4.9 µs per kilometre if absent, refused if there are none"
     )
@@ -320,8 +347,14 @@ def _bare_time(value: object) -> object:
     return {"kind": "constant", "value": value} if isinstance(value, (str, int, float)) else value
 
 
+def _no_duration(latency: type[Latency]) -> str | None:
+    """Why local work cannot take such a time."""
+    needs = {"a length": latency.needs_length, "two ends": latency.needs_ends, "a time of sending": latency.timed}
+    return next((f"local work has no {what.removeprefix('a ')}" for what, needed in needs.items() if needed), None)
+
+
 AnyLatency = Annotated[Latency, OneOf(LATENCIES, _bare_time)]
-AnyDuration = Annotated[Latency, OneOf(DURATIONS, _bare_time)]
+AnyDuration = Annotated[Latency, OneOf(DURATIONS, _bare_time, unfit=_no_duration)]
 NO_TIME = Constant(kind="constant", value=0.0)
 
 

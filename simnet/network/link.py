@@ -93,7 +93,7 @@ class Link:
         else:
             self._lost = model.loss.sampler(streams, name)
             self._delays = (
-                one_by_one(streams, "latency", name, latency.draw)
+                one_by_one(streams, "latency", name, latency.times)
                 if latency.constant is None and self._timed is None
                 else repeat(latency.constant or 0.0)
             )
@@ -149,7 +149,7 @@ class _Flaws:
 
     def __init__(self, model: LinkModel, streams: Streams, name: str) -> None:
         def twin(rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
-            return np.column_stack((uniform(rng, n), model.latency.draw(rng, n))).ravel()
+            return np.column_stack((uniform(rng, n), model.latency.times(rng, n))).ravel()
 
         self._corruption = model.corruption
         self._duplication = model.duplication
@@ -165,7 +165,7 @@ class _Flaws:
 
 def delay_sampler(model: LinkModel, streams: Streams) -> DelaySampler:
     """The delays and losses of links like this."""
-    return DelaySampler(model.latency.draw, model.loss.independent or 0.0, streams)
+    return DelaySampler(model.latency.times, model.loss.independent or 0.0, streams)
 
 
 def connect(

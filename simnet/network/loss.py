@@ -7,11 +7,10 @@ changed probability changes no other draw. A message of several packets is lost 
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +27,9 @@ Matrix = npt.NDArray[np.float64]
 
 
 class PacketLoss(Part):
-    """Which packets are lost."""
+    """Which packets are lost. Whoever brings one says `fates`."""
+
+    says: ClassVar[tuple[str, ...]] = ("fates", "sampler")
 
     @property
     def independent(self) -> float | None:
@@ -44,9 +45,21 @@ class PacketLoss(Part):
         """The same with the file that it names in memory."""
         return self
 
-    @abstractmethod
+    def fates(self, rng: np.random.Generator) -> Iterator[bool]:
+        """The fates of the packets of one link, without end: True for a lost one."""
+        raise NotImplementedError
+
     def sampler(self, streams: Streams, name: str) -> Sampler | None:
         """The sampler of the link `name`; None if it never loses anything."""
+        fates = self.fates(streams.generator("loss", name))
+
+        def lost(packets: int) -> bool:
+            met = list(islice(fates, packets))
+            if len(met) < packets:
+                raise ScenarioError(f"network.link.loss.kind = {self.word!r}: fates has no end, and this one ended")
+            return any(met)
+
+        return lost
 
 
 class NoLoss(PacketLoss):

@@ -269,9 +269,11 @@ class Override(_Preset):
 
     def on(self, link: LinkModel, where: str) -> LinkModel:
         """A link like this one, with other values; `where` is the place of the override in the scenario."""
-        new = self.model_dump(include=set(LinkModel.model_fields) - {"preset"}, exclude_none=True)
+        # The parts themselves, not their tables: a part of the user's own was loaded where the scenario is.
+        fields = set(LinkModel.model_fields) - {"preset"}
+        new = {name: value for name in fields if (value := getattr(self, name)) is not None}
         try:
-            return LinkModel.model_validate(link.model_dump(exclude={"preset"}) | new)
+            return LinkModel.model_validate({name: getattr(link, name) for name in fields} | new)
         except ValidationError as error:  # two fields that fit the link and the override, but not each other
             raise ScenarioError(f"{where}.{error.errors()[0]['ctx']['error']}") from None
 

@@ -10,11 +10,12 @@ of 0 takes nothing at all. mm-link counts its queue in the same way.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
 from itertools import accumulate, pairwise
 from math import inf
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr
@@ -38,8 +39,61 @@ _DIGITS = 15
 
 
 class VaryingRate(Part):
-    """A bandwidth that changes over time."""
+    """A bandwidth that changes over time. Whoever brings one says `steps`."""
 
+    says: ClassVar[tuple[str, ...]] = ("steps", "pace")
+
+    def steps(self, rng: np.random.Generator) -> Iterable[tuple[float, float]]:
+        """For how many seconds each bit rate lasts on one line; they repeat for ever."""
+        raise NotImplementedError
+
+    def read(self, find: Finder) -> Self:
+        """The same with the file that it may name in memory."""
+        return self
+
+    def pace(self, streams: Streams, name: str) -> Pace:
+        """The line of this name."""
+        lasting = self._lasting(streams.generator("bandwidth", name))
+        ends = list(accumulate(seconds for seconds, _ in lasting))
+        return StepPace(Cycle([0.0, *ends[:-1]], ends[-1], 1.0, 0.0), [rate for _, rate in lasting])
+
+    def _lasting(self, rng: np.random.Generator) -> list[tuple[float, float]]:
+        found = [(float(seconds), float(rate)) for seconds, rate in self.steps(rng)]
+        proper = all(0 < seconds < inf and 0 <= rate < inf for seconds, rate in found)
+        if not proper or not any(rate for _, rate in found):
+            raise ScenarioError(f"bandwidth.kind = {self.word!r}: steps last above 0 s, and one rate is above 0")
+        return found
+
+    @cached_property
+    def _typical(self) -> list[tuple[float, float]]:
+        """The steps of some line: what is said about it before a run."""
+        return self._lasting(np.random.default_rng(0))
+
+    @property
+    def mean(self) -> float:
+        """Bits per second on average."""
+        return sum(seconds * rate for seconds, rate in self._typical) / self.duration
+
+    @property
+    def duration(self) -> float:
+        """Seconds until it begins again."""
+        return sum(seconds for seconds, _ in self._typical)
+
+    @property
+    def pauses(self) -> list[float]:
+        """For how long nothing leaves, each time."""
+        return [0.0, *(seconds for seconds, rate in self._typical if not rate)]
+
+    def told(self) -> str:
+        """What it is like, in words; a pause that nobody would notice is none."""
+        noticed = [pause for pause in self.pauses if pause > NOTICED]
+        return (
+            f"{self.word}, {self.mean / 1e6:.4g} Mbit/s on average, repeats after {self.duration:g} s, "
+            f"up for {100 * (1 - sum(noticed) / self.duration):.3g} % of it, longest pause {max(self.pauses):.3g} s"
+        )
+
+
+class _FromFile(VaryingRate):
     file: FileName
     begin: Literal["start", "anywhere"] = Field(
         "start",
@@ -51,36 +105,9 @@ class VaryingRate(Part):
     """Times and period in the unit of the file, from its start on."""
     _mean: float = PrivateAttr(0.0)
 
-    @abstractmethod
-    def read(self, find: Finder) -> Self:
-        """The same with its file in memory."""
-
-    @abstractmethod
-    def pace(self, streams: Streams, name: str) -> Pace:
-        """The line of this name."""
-
     @property
     def mean(self) -> float:
-        """Bits per second on average."""
         return self._mean
-
-    @property
-    @abstractmethod
-    def duration(self) -> float:
-        """Seconds until it begins again."""
-
-    @property
-    @abstractmethod
-    def pauses(self) -> list[float]:
-        """For how long nothing leaves, each time."""
-
-    def told(self) -> str:
-        """What it is like, in words; a pause that nobody would notice is none."""
-        noticed = [pause for pause in self.pauses if pause > NOTICED]
-        return (
-            f"{self.word}, {self.mean / 1e6:.4g} Mbit/s on average, repeats after {self.duration:g} s, "
-            f"up for {100 * (1 - sum(noticed) / self.duration):.3g} % of it, longest pause {max(self.pauses):.3g} s"
-        )
 
     def _cycle(self, streams: Streams, name: str, scale: float) -> Cycle:
         somewhere = self.begin == "anywhere"
@@ -88,7 +115,7 @@ class VaryingRate(Part):
         return Cycle(self._times, self._period, scale, shift)
 
 
-class Mahimahi(VaryingRate):
+class Mahimahi(_FromFile):
     """A trace of Mahimahi's mm-link: each line is a millisecond at which 1500 bytes may leave; it repeats for ever."""
 
     kind: Literal["mahimahi"]
@@ -137,7 +164,7 @@ class Mahimahi(VaryingRate):
         return [(after - before) / 1e3 for before, after in pairwise(turns)]
 
 
-class Steps(VaryingRate):
+class Steps(_FromFile):
     """Bit rates by time: each counts until the next; the last one as long as one does on average, then it repeats."""
 
     kind: Literal["steps"]
@@ -170,7 +197,7 @@ class Steps(VaryingRate):
         new = self.model_copy()
         new._times, new._rates = (times[kept] - times[0]).tolist(), rates[kept].tolist()
         new._period = float((times[-1] - times[0]) * len(times) / (len(times) - 1))
-        new._mean = sum(lasts * rate for lasts, rate in new._lasting) / new._period
+        new._mean = sum(lasts * rate for lasts, rate in new._intervals) / new._period
         return new
 
     def _refuse_other_unit(self, heading: str, where: str) -> None:
@@ -189,17 +216,17 @@ class Steps(VaryingRate):
 
     @property
     def pauses(self) -> list[float]:
-        return [0.0, *(lasts for lasts, rate in self._lasting if not rate)]
+        return [0.0, *(lasts for lasts, rate in self._intervals if not rate)]
 
     @property
-    def _lasting(self) -> list[tuple[float, float]]:
+    def _intervals(self) -> list[tuple[float, float]]:
         """For how long each rate counts."""
         ends = [*self._times, self._period]
         return [(after - before, rate) for (before, after), rate in zip(pairwise(ends), self._rates, strict=True)]
 
 
 RATES = table(Mahimahi, Steps)
-AnyRate = Annotated[float | VaryingRate, OneOf(RATES, plain=BIT_RATE)]
+AnyRate = Annotated[float | VaryingRate, OneOf(RATES, plain=BIT_RATE, of=VaryingRate)]
 
 
 def read_rate(rate: float | VaryingRate | None, find: Finder) -> float | VaryingRate | None:

@@ -5,10 +5,9 @@ Neighbours are listed in rising order, whatever the kind of graph, so that nothi
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import ceil, comb, log, pi, sqrt
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,11 +34,22 @@ Agents = Annotated[int, BeforeValidator(Number("a whole number of at least 2", 2
 
 
 class Topology(Part):
-    """A kind of graph."""
+    """A kind of graph. Whoever brings one says `edges`."""
 
-    @abstractmethod
+    says: ClassVar[tuple[str, ...]] = ("edges", "draw")
+
+    def edges(self, rng: Rng) -> Iterable[tuple[int, int]] | nx.Graph[int]:
+        """The pairs of neighbours among agents 0 to N − 1, or a graph, whose nodes may have a `position`."""
+        raise NotImplementedError
+
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         """A graph of this kind; `find` says where a file is."""
+        found: Any = self.edges(rng)
+        nodes = getattr(found, "nodes", {})
+        try:
+            return _proper(_edges(getattr(found, "edges", found)), nodes)
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"topology.kind = {self.word!r}: {error}") from None
 
 
 class _Sized(Topology):
@@ -349,6 +359,21 @@ def _graph(agents: int, edges: Edges) -> nx.Graph[int]:
     numbers = list(range(agents))
     graph.add_nodes_from(numbers)
     graph.add_edges_from([(numbers[a], numbers[b]) for a, b in edges.tolist()])
+    return graph
+
+
+def _proper(edges: Edges, nodes: Mapping[int, Any]) -> nx.Graph[int]:
+    """The graph of somebody's edges, with what is said of its nodes; a ValueError says why it is none."""
+    agents = 1 + int(max(edges.max(initial=0), len(nodes) - 1))
+    if edges.min(initial=0) < 0 or agents < 2 or sorted(nodes) != [*range(agents if nodes else 0)]:
+        raise ValueError("agents are numbered from 0, and there are two at least")
+    if len(loops := edges[edges[:, 0] == edges[:, 1]]):
+        raise ValueError(f"agent {loops[0, 0]} is no neighbour of itself")
+    if agents > len(edges) + 1 or _components(agents, edges)[0] > 1:
+        raise ValueError(f"not all of its {agents} agents are connected")
+    graph = _graph(agents, np.unique(np.sort(edges, axis=1), axis=0))
+    for agent in nodes:
+        graph.nodes[agent].update(nodes[agent])
     return graph
 
 

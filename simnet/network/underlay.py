@@ -243,7 +243,7 @@ def _delays(models: dict[Ends, LinkModel]) -> dict[Ends, float]:
         if id(model) not in found:
             fixed = model.latency.constant
             # The same numbers for all links, so that those that are alike are equally long.
-            found[id(model)] = float(np.median(model.latency.draw(_draws(), 999))) if fixed is None else fixed
+            found[id(model)] = float(np.median(model.latency.times(_draws(), 999))) if fixed is None else fixed
     return {ends: found[id(model)] for ends, model in models.items()}
 
 

@@ -54,6 +54,8 @@ class Part(Section):
 
     bound: ClassVar[Foreign | None] = None
     """What binds a part of the user's own to the record."""
+    says: ClassVar[tuple[str, ...]] = ()
+    """Methods of its kind of which it must say at least one itself; the first is the simple one."""
 
     @property
     def word(self) -> str:
@@ -109,6 +111,8 @@ class OneOf:
     bare: bool = False
     unfit: Callable[[Any], str | None] | None = None
     otherwise: type[Section] | None = None
+    of: type[Section] | None = None
+    """what a user's own part derives from, if that is not the nearest class that all parts have in common"""
 
     @property
     def tag(self) -> str:
@@ -125,6 +129,8 @@ class OneOf:
     @cached_property
     def base(self) -> type[Section]:
         """What all parts of the table are."""
+        if self.of is not None:
+            return self.of
         return next(cls for cls in self._here[0].__mro__ if all(issubclass(part, cls) for part in self._here))
 
     @property
@@ -145,6 +151,9 @@ class OneOf:
             raise ValueError(f"{cls.__name__} is none: it does not derive from {self.base.__name__}")
         if missing := sorted(getattr(cls, "__abstractmethods__", ())):
             raise ValueError(f"{cls.__name__} does not say {', '.join(missing)}")
+        says = getattr(self.base, "says", ())
+        if says and all(getattr(cls, name) is getattr(self.base, name) for name in says):
+            raise ValueError(f"{cls.__name__} does not say {says[0]}")
         if self.unfit is not None and (reason := self.unfit(cls)):
             raise ValueError(f"{cls.__name__} cannot be used here: {reason}")
         return _tagged(cls, self.tag, bound)

@@ -183,6 +183,11 @@ class Ledger:
         """Whether anything was charged that later releases can be computed from."""
         return any(use != RECYCLED.use for use, _ in self.state.uses)
 
+    @property
+    def tested(self) -> bool:
+        """Whether a test was paid for."""
+        return bool(self.state.advance)
+
     def spend(self, *charges: Charge) -> None:
         """Make these charges, all or none; a ledger never goes over its budget."""
         if not self.afford(*charges):

@@ -37,17 +37,25 @@ from simnet.privacy.sparse_vector import SparseVector, split
 from simnet.privacy.standard_noise import standard_gaussian
 from simnet.vectors import Vector
 
-LIMIT = 1e6
-"""How long a vector from a neighbour may be where nobody says less."""
+LIMIT = 1e4
+"""How long a vector from a neighbour may be where nobody says less.
+
+For the gradient of a smooth loss that has room for some 10⁶ numbers (rows times features) at an agent; `longest_point`
+of `simnet.privacy.rounding` says what is right for a given size."""
 Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class ReadyPlan(NoiseSchedule):
-    """Noise on a vector in every round; `gate`, if there is one, lets at most its `cap` releases pass."""
+    """Noise on a vector in every round.
+
+    `gate`, if there is one, lets at most its `cap` releases pass. `rate` below 1: the vector is a sum over a Poisson
+    sample of the rows, drawn anew in every round and never told.
+    """
 
     limit: float = LIMIT
     gate: ThresholdTest | None = None
+    rate: float = 1.0
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -66,15 +74,10 @@ class ReadyPlan(NoiseSchedule):
         """The noise that must have made a release, if `clean` is what the rows give."""
         return added(released - clean, self.noise, self.rounds[t - 1].scale)
 
-
-@dataclass(frozen=True)
-class SampledPlan(ReadyPlan):
-    """Gaussian noise on a sum over a Poisson sample of the rows, drawn anew in every round and never told."""
-
-    rate: float = 1.0
-
     def sample(self, rng: np.random.Generator, rows: int) -> Indices:
         """The rows of a round; `rng` is that of the noise, because the sample is as secret."""
+        if self.rate == 1.0:
+            return np.arange(rows)
         return np.flatnonzero(rng.random(rows) < self.rate)
 
     def noise_among(self, t: int, contributions: Vector, released: Vector) -> Candidate:
@@ -94,7 +97,8 @@ class SampledPlan(ReadyPlan):
         return Candidate(noise, -0.5 * (float(standard @ standard) + log_det), standard, grid)
 
     def amounts(self) -> Facts:
-        return {"share of the rows in a round": self.rate} | super().amounts()
+        sampled: Facts = {} if self.rate == 1.0 else {"share of the rows in a round": self.rate}
+        return sampled | super().amounts()
 
 
 @dataclass(frozen=True)
@@ -203,7 +207,7 @@ def laplace_plan(
 
 def sampled_plan(
     privacy: Privacy, rounds: int, bound: float, rate: float, *, sigma: float | None = None, limit: float = LIMIT
-) -> SampledPlan:
+) -> ReadyPlan:
     """The least Gaussian noise on a sum over a Poisson sample, in which no row's vector is longer than `bound`.
 
     A sum that is divided by m, the number of all rows, has a bound of c/m. The divisor must be public: m is, the size
@@ -217,7 +221,7 @@ def sampled_plan(
         numbers = {"rate": rate, "sensitivity": roomy, "sigma": scale}
         return [_round("subsampled-gaussian", numbers, scale, privacy)] * rounds
 
-    return SampledPlan("gaussian", _rounds(at, privacy, rounds, sigma), limit=limit, rate=rate)
+    return ReadyPlan("gaussian", _rounds(at, privacy, rounds, sigma), limit=limit, rate=rate)
 
 
 def zcdp_plan(privacy: Privacy, rounds: int, weights: Sequence[float] = ()) -> ShareOfBudget:
@@ -304,5 +308,5 @@ def _shares(weights: Sequence[float], rounds: int) -> list[float]:
 def _refuse_paper(privacy: Privacy) -> None:
     if privacy.calibration == "paper":
         raise BudgetError(
-            "privacy.calibration = 'paper': no paper has a price for this method's noise; 'proven' meets ε by a proof"
+            "no paper has a price for this method's noise; privacy.calibration = 'proven' meets ε by a proof"
         )

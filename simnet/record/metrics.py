@@ -291,10 +291,10 @@ class Metrics:
             | {f"staleness_{name}": value for name, value in stale.items()}
             | {f"skips_{reason}": count for reason, count in self._skips.items()}
             | self._spent_on_air()
-            | declared
         )
         measures = (event.measures or {}).items()
-        self.rounds.append(row | {f"measure_{name}" if name in row else name: value for name, value in measures})
+        told = {f"measure_{name}" if name in row else name: value for name, value in measures}
+        self.rounds.append(row | told | declared)
 
     def _spent_on_air(self) -> Row:
         """Columns of a round in a run over a channel, or with prices of power."""

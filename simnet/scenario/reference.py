@@ -136,7 +136,7 @@ def _explained(scenario: Scenario, path: tuple[str, ...]) -> str:
     *parents, name = path
     table = _at(scenario, (*parents,))
     info = fields(type(table))[name]
-    described = info.description or _paragraph(type(_at(scenario, path) if place(info).tables else table))
+    described = info.description or paragraph(type(_at(scenario, path) if place(info).tables else table))
     return described.replace("`", "").removesuffix(".")
 
 
@@ -181,8 +181,8 @@ def _sections(here: Place, at: Path, seen: dict[tuple[Table, ...], str]) -> Iter
 def _about(here: Place) -> str:
     """What the tables of a place are, each kind in a line, and what may stand for them in short."""
     if here.tag is None:
-        return _paragraph(here.tables[0])
-    kinds = [f"- `{kind}`: {_paragraph(table)}" for kind, table in here.kinds.items()]
+        return paragraph(here.tables[0])
+    kinds = [f"- `{kind}`: {paragraph(table)}" for kind, table in here.kinds.items()]
     short = [f"In short, {_uncapital(getdoc(check) or '')}" for check in here.checks]
     if here.value is not None:
         short.append(f"Or no table, but {getattr(here.value, 'what', 'a value')}.")
@@ -226,7 +226,12 @@ def _default(info: FieldInfo) -> str:
 
 def _meaning(info: FieldInfo) -> str:
     tables = place(info).tables
-    return info.description or (_paragraph(tables[0]) if len(tables) == 1 else "")
+    return info.description or (paragraph(tables[0]) if len(tables) == 1 else "")
+
+
+def field_cells(info: FieldInfo) -> tuple[str, str, str]:
+    """What may stand in a field, its default, and what it means."""
+    return _value(info, (), {}), _default(info), _meaning(info)
 
 
 def _row(cells: list[str]) -> str:
@@ -238,7 +243,7 @@ def _link(at: Path) -> str:
     return f"[`{dotted(at)}`](#{dotted(at).replace('.', '')})"
 
 
-def _paragraph(table: Table) -> str:
+def paragraph(table: Table) -> str:
     """The first paragraph of a table's docstring."""
     return " ".join((getdoc(table) or "").partition("\n\n")[0].split())
 

@@ -6,7 +6,7 @@ A fault that happens again and again has a stream of its own, so that one fault 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -31,9 +31,14 @@ Place = tuple[int | None, int | None, list[int] | None]
 """Where it is, as an event tells it: an agent, a link, or the agents of one side."""
 
 
-class Fault(Part):
-    """Something that breaks."""
+Outage = tuple[int | tuple[int, int], float, float]
+"""An agent that stands still or a link that carries nothing; from when until when, in seconds."""
 
+
+class Fault(Part):
+    """Something that breaks. Whoever brings one says `outages`."""
+
+    says: ClassVar[tuple[str, ...]] = ("outages", "happenings")
     halts: ClassVar[bool] = False
     """Whether agents stand still by it."""
 
@@ -42,9 +47,22 @@ class Fault(Part):
         """Whether an agent loses its model and dual by it."""
         return getattr(self, "state", "kept") == "lost"
 
-    @abstractmethod
+    def outages(self, edges: nx.Graph[int], rng: np.random.Generator) -> Iterable[Outage]:
+        """All that breaks by it in this graph."""
+        raise NotImplementedError
+
     def happenings(self, index: int, edges: nx.Graph[int], streams: Streams, find: Finder) -> Iterator[Happening]:
         """What happens by it, and when; `index` is its place in the scenario. Refuses what is not in the topology."""
+        for what, start, until in self.outages(edges, streams.generator("faults", str(index))):
+            fault: SpanFault
+            if isinstance(what, tuple):
+                fault = LinkDown(kind="link-down", link=what, at=start)
+            elif self.halts:
+                fault = Crash(kind="crash", agent=what, at=start)
+            else:
+                raise ScenarioError(f"fault.{index}: agent {what} stands still by it, so it must say halts = True")
+            fault.refuse_unknown(edges, f"fault.{index}")
+            yield fault, iter([(float(start), float(until))])
 
     def told(self, index: int, edges: nx.Graph[int], find: Finder) -> str | None:
         """What its file says, in words; None if it has none."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from simnet import Result, Scenario, run
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.program import due
+from simnet.methods import peer
 from simnet.methods.peer import Proposal
 from simnet.privacy.ledger import BARE, RECYCLED, Charge, Ledger
 from tests.methods.noisy_descent import NoisyDescent, running
@@ -57,6 +60,16 @@ def test_what_is_recycled_has_a_source():
     assert due(again, ledger, heard=False) == (BARE,)
     ledger.spend(GAUSSIAN)
     assert due(again, ledger, heard=False) == (RECYCLED,)
+
+
+def test_a_test_that_nothing_pays_for_is_a_bare_one():
+    asked, ledger = peer.Test(False, 0.0), Ledger(1e-4)
+    bare = replace(BARE, kind="test")
+    assert due(Proposal(None, 1, 0.0, (), asked, "test"), ledger, heard=True) == (bare,)
+    assert due(Proposal(SOMETHING, 1, 0.0, (GAUSSIAN,), asked), ledger, heard=True) == (bare, GAUSSIAN)
+    assert due(Proposal(None, 1, 0.0, (TEST,), asked, "test"), ledger, heard=True) == (TEST,)
+    ledger.spend(TEST)
+    assert due(Proposal(None, 1, 0.0, (), asked, "test"), ledger, heard=True) == ()
 
 
 def test_a_skipped_round_pays_for_its_test_alone():

@@ -150,8 +150,9 @@ def test_a_forgetful_ledger_leaves_every_third_release_unpaid():
     scenario, plan = audited_world(audit={"lie": "forgetful-ledger"}, rounds=6)
     honest = listen(pair(scenario, plan.model_copy(update={"lie": None})), 0, 9)
     heard = listen(pair(scenario, plan), 0, 9)
-    assert (len(honest.charges), len(heard.charges)) == (6, 4)
-    assert {breach.check for breach in heard.breaches} == {"ledger", "laws"}
+    assert [charge.mechanism for charge in heard.charges].count("recycled") == 2
+    assert len(honest.charges) == len(heard.charges) == 6
+    assert {breach.check for breach in heard.breaches} == {"ledger"}
     assert honest.breaches == ()
 
 

@@ -47,7 +47,8 @@ class Company:
         return {"peer": self.peers[agent], "writer": self.writers[agent], "neighbourhood": self.hoods[agent]}
 
     def fixed(self, agent):
-        return {"objective": self.world.training[agent], "plan": self.world.calibration.plans[agent]}
+        codec = self.world.scenario.network.codec
+        return {"objective": self.world.training[agent], "plan": self.world.calibration.plans[agent], "codec": codec}
 
     def play(self, t):
         """One round of all; what each has let out."""
@@ -76,7 +77,7 @@ class Company:
         return dict.fromkeys(neighbours, payload), sent
 
 
-@pytest.mark.parametrize("codec", ["float64", "int8", "top-k"])
+@pytest.mark.parametrize("codec", ["float64", "int8", "top-k", "tests.network.models:Halves"])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: f"{method['name']}-{method.get('duals', 'node')}")
 def test_a_restored_agent_goes_on_bit_by_bit_as_if_nothing_had_happened(method, codec):
     world = build(live_world(algorithm=method, **{"network.codec": codec}))

@@ -17,17 +17,48 @@ from simnet.privacy.ledger import Charge
 from simnet.privacy.ready_plans import ReadyPlan
 from simnet.record.verify import replay, verify
 from simnet.report import report
-from tests.methods.noisy_descent import NoisyDescent, running
-from tests.worlds import audited_world, world
+from simnet.studies.frames import rounds_frame, runs_frame
+from simnet.studies.results import StudyResult
+from tests.methods.noisy_descent import GatedDescent, NoisyDescent, PerturbedSolve, SampledDescent, running
+from tests.worlds import audited_world, unlawful, world
 
 pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer")
 
 
-@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+METHODS = {
+    "gaussian": NoisyDescent(loss="smoothed-hinge"),
+    "laplace": NoisyDescent(loss="smoothed-hinge", noise="laplace"),
+    "sampled": SampledDescent(loss="smoothed-hinge"),
+    "gated": GatedDescent(loss="smoothed-hinge"),
+    "objective": PerturbedSolve(loss="smoothed-hinge"),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_ready_plan_carries_a_method_within_its_budget(method):
+    found = run(running(world(privacy={"epsilon": 3.0}), METHODS[method]))
+    assert unlawful(found) == []
+    assert found.summary["privacy"]["proven_epsilon"] == pytest.approx(3.0, abs=1e-2)
+    assert found.summary["privacy"]["claimed_epsilon"] is None
+    assert found.summary["skips_by_reason"]["budget"] == 0
+    bare = run(running(world(privacy={"calibration": "none"}), METHODS[method]))
+    assert unlawful(bare) == []
+    assert bare.summary["privacy"]["proven_epsilon"] is None
+    assert bare.summary["accuracy"]["test_error"] < 0.3
+
+
+def test_a_gate_lets_as_many_releases_pass_as_were_paid_for():
+    found = run(running(world(privacy={"epsilon": 50.0}, rounds=40), METHODS["gated"]))
+    assert found.summary["privacy"]["releases_max"] == 5
+    assert found.summary["skips_by_reason"]["exhausted"] > 0
+    assert unlawful(found) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("lie", "verdict"), [(None, "holds"), ("half-noise", "broken (mechanism)")])
-def test_its_audit_needs_one_line(noise, lie, verdict):
+def test_its_audit_needs_one_line(method, lie, verdict):
     scenario, plan = audited_world(audit={"runs": 40, "evidence": "rounds"} | ({"lie": lie} if lie else {}))
-    found = audit(running(scenario, NoisyDescent(loss="smoothed-hinge", noise=noise)), plan)
+    found = audit(running(scenario, METHODS[method]), plan)
     assert found.verdict == verdict
     assert found.promise.proven == pytest.approx(2.0, abs=1e-3)
     assert found.promise.claimed is None
@@ -58,6 +89,15 @@ def test_a_declared_price_has_a_column_of_its_own_wherever_there_are_two(tmp_pat
     assert any("declared_epsilon" in finding for finding in verify(folder, ALIGNED).findings)
 
 
+def test_an_audit_holds_a_method_to_what_its_author_declares():
+    scenario, plan = audited_world(audit={"runs": 60, "evidence": "rounds"}, privacy__calibration="none")
+    found = audit(running(scenario, NoisyDescent(loss="smoothed-hinge", charges="declared")), plan)
+    assert found.promise.kept_by == "declared"
+    assert 0.0 < found.summary()["declared_epsilon"] <= 0.04
+    assert found.bound.epsilon > 1.0
+    assert found.broken
+
+
 def test_compare_has_the_column_only_if_somebody_declares_something():
     plain = run(world())
     declares = run(running(world(privacy={"calibration": "none"}), NoisyDescent(charges="declared")))
@@ -77,6 +117,22 @@ class Declared(ReadyPlan):
     @property
     def charges(self) -> tuple[Charge, ...]:
         return tuple(self.charge(t) for t in range(1, len(self.rounds) + 1))
+
+
+def test_a_study_has_the_column_where_one_of_its_methods_declares_something():
+    declares = running(world(privacy={"calibration": "none"}), NoisyDescent(charges="declared"))
+    records = [
+        {"key": key, "seed": 1, "error": None, "final": True, "scenario": {}, "code": "", "rounds": found.rounds}
+        | {"summary": found.summary}
+        for key, found in (("plain", run(world())), ("declares", run(declares)))
+    ]
+    plan = {"name": "small", "question": None, "fields": [], "together": [], "runs": []}
+    plain, both = (StudyResult(None, plan, runs_frame(some)) for some in (records[:1], records))
+    assert "declared_epsilon" not in plain.headlines
+    assert both.headlines[-1] == "declared_epsilon"
+    empty, told = both.runs["declared_epsilon"].to_list()
+    assert (empty, told) == (None, records[1]["summary"]["privacy"]["declared_epsilon"])
+    assert rounds_frame(records)["declared_epsilon"].null_count() == 12
 
 
 def test_what_is_declared_is_refused_where_a_proof_is_asked_for():

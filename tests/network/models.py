@@ -5,13 +5,26 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simnet.errors import ScenarioError
-from simnet.network.codec import CODECS, TopKSettings
+from simnet.network.codec import CODECS, CodecKind, TopKSettings
 from simnet.network.latency import Constant, Empirical, Gamma, Lognormal, Normal, Pareto, Uniform
 from simnet.network.loss import Bernoulli, Bursts, GilbertElliott, NoLoss, Trace
 from simnet.scenario import Scenario
+
+
+class Halves(CodecKind):
+    """Half of the entries, drawn anew each time, in float32."""
+
+    entrywise = True
+
+    def write(self, vector, told, rng):
+        return np.where(rng.random(len(vector)) < 0.5, vector, np.nan).astype("<f4").tobytes()
+
+    def read(self, data, length):
+        return np.frombuffer(data, "<f4")
 
 
 def a_codec(kind, **topk):

@@ -38,7 +38,7 @@ def test_every_text_of_a_scenario_that_may_be_a_file_is_marked_as_one():
         and name not in TEXTS_THAT_ARE_NO_FILES
         and not any(isinstance(mark, NamesFile) for mark in info.metadata)
     }
-    assert unmarked == {"data.source"}, "`RowSource.files` says which files a source reads"
+    assert unmarked == set(), "and `DataSource.paths` says which files a source reads"
 
 
 NETWORKS = [

