@@ -9,7 +9,15 @@ export OPENBLAS_NUM_THREADS := 1
 # Compiled modules are kept, whatever the shell says: tests start some hundred processes, and each would compile them again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test explore live-check lint format docs bench scale validate figure figures studies clean
+# What `make lowest` runs: something of every dependency.
+SMOKE := tests/scenario/test_messages.py tests/scenario/test_overrides.py tests/scenario/test_reference.py \
+	tests/scenario/test_toml.py tests/scenario/test_inputs.py tests/network/test_topology.py \
+	tests/record/test_log.py tests/record/test_publication.py tests/privacy/test_observers.py \
+	tests/privacy/test_noise_key.py tests/test_simulate.py tests/test_diagnostics.py tests/studies \
+	tests/report tests/live/test_certificates.py tests/cli/test_cli.py tests/scenarios/test_digests.py \
+	--deselect tests/studies/test_aggregate.py::test_the_bootstrap_interval_is_near_scipys
+
+.PHONY: run test explore lowest pythons live-check lint format docs bench scale validate figure figures studies clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -20,6 +28,20 @@ test: .venv/installed-dev
 # The same tests with new random examples of every law, more of them.
 explore: .venv/installed-dev
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Does simnet run with the lowest versions that pyproject.toml declares? In an environment of its own; takes minutes.
+lowest: .venv-lowest/installed
+	.venv-lowest/bin/python -m pytest -p no:cacheprovider $(SMOKE)
+
+# Does every Python that is here give the digests that are listed? One that is not here is skipped.
+pythons: $(addprefix python-,3.11 3.12 3.13)
+
+python-%:
+	@if ! command -v python$* > /dev/null; then echo "python$* is not here: skipped"; else \
+		set -e; python$* -m venv .venv-python$*; \
+		.venv-python$*/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+			--editable . pytest hypothesis; \
+		.venv-python$*/bin/python -m pytest -p no:cacheprovider tests/scenarios/test_digests.py; fi
 
 # Does the simulator predict what real processes do? Takes a minute and an otherwise idle machine.
 live-check: .venv/installed
@@ -75,7 +97,7 @@ figures: .venv/installed
 	$(BIN)/python -m analysis.papers.measured
 
 clean:
-	rm -rf .venv .venv-validate build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-validate .venv-lowest .venv-python* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -92,6 +114,14 @@ clean:
 	$(PYTHON) -m venv .venv-validate
 	.venv-validate/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 		--editable '.[validate]'
+	touch $@
+
+# `lowest-direct`: the lowest version of what simnet names itself, and the newest of what those need.
+.venv-lowest/installed: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[cluster]'
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python pytest hypothesis
 	touch $@
 
 # SimPy's own tests are in its source package only. Where that cannot be had, the test that runs them is skipped.

@@ -34,6 +34,8 @@ from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise_key import fingerprint, fresh_key, noise_root, read_key
 from simnet.record.bus import Bus
 from simnet.scenario import Network, Scenario
+from simnet.scenario.extremes import within_numbers
+from simnet.scenario.sizes import refuse_what_is_too_large
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.memory import gc_paused
 from simnet.sim.packet_carrier import PacketCarrier
@@ -74,7 +76,13 @@ class World:
 
 @gc_paused()
 def build(scenario: Scenario) -> World:
-    """Load the data, draw the graph, calibrate the noise."""
+    """Load the data, draw the graph, calibrate the noise; what would be too large is refused before."""
+    refuse_what_is_too_large(scenario)
+    with within_numbers(scenario):
+        return _build(scenario)
+
+
+def _build(scenario: Scenario) -> World:
     edges = draw_graph(scenario)
     for observer in scenario.privacy.observers:
         known_agents(() if isinstance(observer, str) else observer, edges, "privacy.observers")
@@ -174,6 +182,7 @@ def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:
 def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     """Every agent's noise."""
     privacy, method = scenario.privacy, scenario.algorithm
+    method.refuse_growth(scenario.rounds)
     try:
         found = method.calibrate(privacy, sizes, scenario.rounds)
     except BudgetError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -16,9 +17,10 @@ from threadpoolctl import threadpool_limits
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.program import PROGRAMS
 from simnet.agent.row_reports import after_reports
+from simnet.allowance import Allowance
 from simnet.build import World, build, build_engine, build_port, cautions
 from simnet.diagnostics import tell
-from simnet.errors import ScenarioError, ScenarioWarning
+from simnet.errors import LogError, ScenarioError, ScenarioWarning
 from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.learning.task import Task
 from simnet.methods import METHODS
@@ -33,7 +35,9 @@ from simnet.record.metrics import Metrics, Row
 from simnet.record.observed import Observed
 from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
+from simnet.scenario.extremes import within_numbers
 from simnet.scenario.inputs import hashes, named_files, row_files
+from simnet.scenario.sizes import estimate
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.faults import happenings, schedule
 from simnet.sim.memory import gc_paused
@@ -43,8 +47,14 @@ from simnet.version import VERSION
 if TYPE_CHECKING:
     import polars as pl
 
+_OWN = 1e9
+"""Megabytes that a run's own log may take: it comes from no stranger."""
+
 Progress = Callable[[int, int], None]
 """Called with (rounds finished, rounds in all)."""
+
+_LONG = 600.0
+"""Seconds of computing of which the user is told before."""
 
 Attachment = Callable[[VirtualEngine], Generator[Any, Any, Any] | None]
 """A user's own part of a run: it may return a SimPy process, or only register with `engine.env`."""
@@ -68,7 +78,7 @@ class Result:
     @property
     def events(self) -> Iterator[tuple[int, float, events.Event]]:
         """The event stream, as (seq, t, event), read from the log and checked on the way."""
-        return read(self.log)
+        return read(self.log, Allowance(LogError, _OWN))
 
     @property
     def digest(self) -> str:
@@ -109,7 +119,9 @@ def run(
             "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "
             "such runs could share it; choose 'fresh'"
         )
-    started = perf_counter()
+    started, needed = perf_counter(), estimate(scenario)
+    if needed.time > _LONG:
+        warnings.warn(f"the run needs {needed}, by a rough estimate", ScenarioWarning, stacklevel=2)
     built = build(scenario)
     tell(
         "world built",
@@ -122,7 +134,9 @@ def run(
     )
     for sentence in cautions(built):
         warnings.warn(sentence, ScenarioWarning, stacklevel=2)
-    return keep(scenario, out, lambda bus: play(built, bus, attach=attach), progress=progress)
+    # An error of the user's own processes is theirs.
+    with nullcontext() if attach else within_numbers(scenario):
+        return keep(scenario, out, lambda bus: play(built, bus, attach=attach), progress=progress)
 
 
 def keep(

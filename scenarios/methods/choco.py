@@ -43,6 +43,10 @@ class ChocoPeer(Peer):
     def initial(self):
         return (np.zeros(0), np.zeros(0))
 
+    def accepts(self, round, parts):
+        """Numbers, and places that the model has: a neighbour may send anything."""
+        return super().accepts(round, parts) and bool(np.isin(parts[1], np.arange(len(self.theta))).all())
+
     def stepped(self):
         return self.theta - self.method.step * self.objective.gradient(self.theta)
 

@@ -15,9 +15,12 @@ from typer.core import TyperGroup
 
 from simnet.cli import live_commands as live
 from simnet.cli import log_commands as log
+from simnet.cli.check_commands import check
 from simnet.cli.options import Interrupted, raise_interrupted
+from simnet.cli.output import say
 from simnet.cli.run_commands import audit, compare, explain, init, list_, report, run
 from simnet.cli.study_commands import query, sweep
+from simnet.printable import escaped
 
 
 class _RunByDefault(TyperGroup):
@@ -44,7 +47,7 @@ live_app = typer.Typer(
     no_args_is_help=True,
 )
 for group, commands in (
-    (app, (live.agent, run, compare, sweep, query, explain, audit, report, log.publish, list_, init)),
+    (app, (live.agent, run, compare, sweep, query, explain, audit, check, report, log.publish, list_, init)),
     (log_app, (log.verify, log.replay, log.diff, log.export)),
     (live_app, (live.run, live.init, live.merge)),
 ):
@@ -61,7 +64,7 @@ def _sentence(
     from simnet.errors import ScenarioWarning
 
     known = issubclass(category, ScenarioWarning)
-    return f"simnet: caution: {message}\n" if known else _PLAIN(message, category, filename, lineno, line)
+    return f"simnet: caution: {escaped(str(message))}\n" if known else _PLAIN(message, category, filename, lineno, line)
 
 
 _PLAIN = warnings.formatwarning
@@ -76,8 +79,8 @@ def main() -> None:
     try:
         app()
     except SimnetError as error:
-        typer.echo(f"simnet: {error}", err=True)
+        say(f"simnet: {error}", err=True)
         sys.exit(2)
     except Interrupted as interrupted:
-        typer.echo(f"simnet: interrupted; {interrupted.kept}", err=True)
+        say(f"simnet: interrupted; {interrupted.kept}", err=True)
         sys.exit(128 + interrupted.number)

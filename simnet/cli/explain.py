@@ -36,6 +36,7 @@ from simnet.network.model import LinkModel
 from simnet.network.queueing import Transmitter
 from simnet.privacy.budget import Facts, span
 from simnet.scenario import Scenario
+from simnet.scenario.extremes import within_numbers
 from simnet.sim.faults import happenings
 from simnet.simulate import peers_of
 from simnet.streams import Streams
@@ -44,6 +45,12 @@ from simnet.streams import Streams
 def explain(scenario: Scenario) -> dict[str, Facts]:
     """Topic → fact → value."""
     built = build(scenario)
+    with within_numbers(scenario):
+        return _explained(built)
+
+
+def _explained(built: World) -> dict[str, Facts]:
+    scenario = built.scenario
     build_links(scenario, built.graph)  # refuses overrides of links that do not exist
     # and faults of agents that do not
     happenings(scenario.fault, built.graph, Streams(scenario.seed), scenario.find)

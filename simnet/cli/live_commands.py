@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, load
+from simnet.cli.output import say
 
 if TYPE_CHECKING:
     from simnet.live.fleet import Fleet
@@ -46,10 +47,10 @@ def run(
     show(run_table(result, live=True) if simulated is None else live_table(simulated, result))
     for fleet in fleets:
         if fleet.restarts:
-            typer.echo(f"agents were killed and restarted {fleet.restarts} times")
+            say(f"agents were killed and restarted {fleet.restarts} times")
         for reason, count in sorted(fleet.refusals.items()):
-            typer.echo(f"refused, {reason}: {count}")
-    typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
+            say(f"refused, {reason}: {count}")
+    say(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
 
 
 def init(
@@ -77,7 +78,7 @@ def init(
             raise LiveError(f"--host {entry}: should be AGENT=HOST, as in 0=10.0.0.1, with an agent below {count}")
         hosts[int(agent)] = name
     certificates.init(folder, range(count), hosts)
-    typer.echo(f"wrote {folder}: ca.pem for every host, agent-N.pem and agent-N.key for the host of agent N alone")
+    say(f"wrote {folder}: ca.pem for every host, agent-N.pem and agent-N.key for the host of agent N alone")
 
 
 def _agents(scenario: Scenario) -> int:
@@ -105,7 +106,7 @@ def merge(
         show_json(result.summary)
     else:
         show(run_table(result, live=True))
-        typer.echo(f"run folder: {result.folder}")
+        say(f"run folder: {result.folder}")
 
 
 def agent(
@@ -146,8 +147,8 @@ def agent(
         raise LiveError(f"--without {min(gone - set(addresses) | gone & {id})}: should be one of the other agents")
     placement = Placement(id, state, run, here, addresses, certificates, shim, noise == "own", gone)
     to_the_end = standalone.run(
-        scenario, placement, linger=linger, say=lambda text: typer.echo(f"agent {id}: {text}", err=True)
+        scenario, placement, linger=linger, say=lambda text: say(f"agent {id}: {text}", err=True)
     )
     if not to_the_end:
-        typer.echo(f"agent {id}: stopped; the same command goes on", err=True)
+        say(f"agent {id}: stopped; the same command goes on", err=True)
         raise typer.Exit(143)

@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from simnet.cli.output import exact, say
+
 Run = Annotated[Path, typer.Argument(help="Run folder or event log.", metavar="RUN")]
 
 
-def verify(run: Run) -> None:
-    """Check a log: schema, order, seal, conservation laws. Exit code 1 if anything is wrong."""
+def verify(
+    run: Run,
+    rerun: Annotated[
+        bool, typer.Option("--rerun", help="Also run its scenario again, with the files that it names, and compare.")
+    ] = False,
+) -> None:
+    """Check a log: schema, order, seal, scenario, conservation laws. Exit code 1 if anything is wrong."""
     from simnet.agent.pacing import ALIGNED
     from simnet.cli.terminal import number, say_findings
     from simnet.record.verify import verify as check
+    from simnet.scenario.embedded import embedded_scenario
 
-    report = check(run, ALIGNED)
+    report = check(run, ALIGNED, embedded_scenario)
     spent = report.privacy
     privacy = f", ε proven {number(spent.proven_epsilon)}, claimed {number(spent.claimed_epsilon)}" if spent else ""
     if spent and spent.declared_epsilon is not None:
         privacy += f", declared {number(spent.figures()['declared_epsilon'])}"
     what = f"{run}: {report.events} events, digest {report.digest[:12]}{privacy}"
     for note in report.notes:
-        typer.echo(f"{run}: {note}")
+        say(f"{run}: {note}")
     if spent:
-        typer.echo(f"{run}: ε by {spent.basis}")
-    say_findings(what, "the log holds", report.findings)
+        say(f"{run}: ε by {spent.basis}")
+    if not rerun or report.findings:
+        say_findings(what, "the log holds", report.findings)
+        return
+
+    from simnet.rerun import rerun as run_again
+
+    say_findings(what, "the log holds, and a second run gives the same digest", run_again(run))
 
 
 def replay(run: Run) -> None:
     """Recompute summary and tables from the log alone, and say whether they match. Exit code 1 if not."""
     from simnet.cli.terminal import say_findings
     from simnet.record.verify import replay as recompute
+    from simnet.scenario.embedded import embedded_scenario
 
-    report = recompute(run)
+    report = recompute(run, embedded_scenario)
     say_findings(f"{run}: {report.events} events", "summary.json, rounds.csv and agents.csv match", report.findings)
 
 
@@ -44,7 +58,8 @@ def diff(a: Run, b: Run) -> None:
     from simnet.record.diff import diff as compare_logs
 
     difference = compare_logs(a, b)
-    typer.echo(difference if difference is not None else "the logs hold the same events")
+    for sentence in ("the logs hold the same events",) if difference is None else difference.sentences:
+        say(sentence)
     raise typer.Exit(0 if difference is None else 1)
 
 
@@ -53,9 +68,9 @@ def export(run: Run, kind: Annotated[str | None, typer.Option(help="Only this ki
     from simnet.record.formats import export_csv, export_jsonl
 
     if kind is None:
-        export_jsonl(run, sys.stdout)
+        export_jsonl(run, exact())
     else:
-        export_csv(run, kind, sys.stdout)
+        export_csv(run, kind, exact())
 
 
 def publish(
@@ -67,5 +82,6 @@ def publish(
 ) -> None:
     """Make a record that may be given away: without losses, gradient counts and all that sees rows without noise."""
     from simnet.record.publication import publish as strip
+    from simnet.scenario.embedded import embedded_scenario
 
-    typer.echo(f"wrote {strip(run, out, public_rows=public_rows)}")
+    say(f"wrote {strip(run, out, public_rows=public_rows, accept=embedded_scenario)}")

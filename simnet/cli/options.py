@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from simnet.cli.output import say
+
 if TYPE_CHECKING:
     from simnet.parts.foreign import Foreign
     from simnet.scenario import Scenario
@@ -62,7 +64,7 @@ def load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
 def announce(*scenarios: Scenario, told: Iterable[Foreign] = ()) -> None:
     """Say whose code runs: a scenario that names a part of its author's own runs it."""
     for part in dict.fromkeys(part for scenario in scenarios for part in scenario.foreign() if part not in told):
-        typer.echo(f"simnet: runs code that is not simnet's: {part.reference} (SHA-256 {part.sha256[:16]}…)", err=True)
+        say(f"simnet: runs code that is not simnet's: {part.reference} (SHA-256 {part.sha256[:16]}…)", err=True)
 
 
 class Interrupted(BaseException):

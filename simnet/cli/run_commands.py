@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, announce, changes, load
+from simnet.cli.output import say
 
 
 def run(
@@ -33,7 +34,7 @@ def run(
         show_json(result.summary)
     else:
         show(run_table(result))
-        typer.echo(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
+        say(f"took {result.summary['time']['wall']:.2f} s; run folder: {result.folder}")
 
 
 def compare(
@@ -109,7 +110,7 @@ def audit(
         show_json(result.summary())
     else:
         show(audit_table(result))
-        typer.echo(f"audit folder: {folder}")
+        say(f"audit folder: {folder}")
     raise typer.Exit(result.exit_code)
 
 
@@ -120,7 +121,7 @@ def report(
     """Write a run (charts, tables, a replay) or a study as one HTML page that needs no network to be read."""
     from simnet.report import report as write
 
-    typer.echo(f"wrote {write(source, output)}")
+    say(f"wrote {write(source, output)}")
 
 
 def list_(
@@ -144,17 +145,32 @@ def list_(
 
 def init(
     path: Annotated[Path, typer.Argument(help="File to write.")] = Path("scenario.toml"),
+    method: Annotated[
+        Path | None, typer.Option(help="Write a commented method of your own into this file instead.")
+    ] = None,
     force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a commented scenario to start from."""
-    from simnet.errors import SimnetError
+    """Write a commented scenario to start from, or a method."""
+    if method is not None:
+        from importlib.resources import files
+
+        text = (files("simnet.check") / "starter_method.txt").read_text(encoding="utf-8")
+        _write(method, text.replace("my_method.py", method.name), force=force)
+        say(f"wrote {method}; now: simnet check {method}:NoisyDescent")
+        return
     from simnet.scenario.reference import commented
+
+    _write(path, commented(), force=force)
+    say(f"wrote {path}; now: simnet run {path}")
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    from simnet.errors import SimnetError
 
     try:
         with path.open("w" if force else "x", encoding="utf-8") as handle:
-            handle.write(commented())
+            handle.write(text)
     except FileExistsError:
         raise SimnetError(f"{path} exists already: choose another name, or --force to replace it") from None
     except OSError as error:
         raise SimnetError(f"{path}: {error.strerror}") from None
-    typer.echo(f"wrote {path}; now: simnet run {path}")

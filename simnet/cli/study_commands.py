@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from simnet.cli.options import Interrupted, Json, Verbose, announce
+from simnet.cli.output import exact, say
 
 
 def sweep(
@@ -42,8 +43,8 @@ def sweep(
         show(means_table(result))
         say_failures(result)
         if plan.study.common_noise:
-            typer.echo("the settings share their noise (common_noise): at most one of these runs may be published")
-        typer.echo(f"{len(plan.todo)} of {len(plan.runs)} runs were done now; study's folder: {result.folder}")
+            say("the settings share their noise (common_noise): at most one of these runs may be published")
+        say(f"{len(plan.todo)} of {len(plan.runs)} runs were done now; study's folder: {result.folder}")
     raise typer.Exit(1 if result.failures.height else 0)
 
 
@@ -54,7 +55,7 @@ def query(
     json: Json = False,
 ) -> None:
     """Ask stored studies: tables `runs` and `rounds`, columns as in summary.json and rounds.csv."""
-    from simnet.cli.study_tables import answer_table
+    from simnet.cli.study_tables import answer_csv, answer_table
     from simnet.cli.terminal import show, show_json
     from simnet.studies.results import query as ask
 
@@ -62,6 +63,6 @@ def query(
     if json:
         show_json(answer.to_dicts())
     elif csv:
-        typer.echo(answer.write_csv(), nl=False)
+        exact().write(answer_csv(answer))
     else:
         show(answer_table(answer))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import typer
+import polars as pl
 from rich.table import Table
 
+from simnet.cli.output import say
+from simnet.printable import harmless
 from simnet.studies.results import labels
 from simnet.studies.runs import described
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from simnet.studies.results import StudyResult
     from simnet.studies.sweep import SweepPlan
 
@@ -91,9 +91,9 @@ def say_failures(result: StudyResult) -> None:
     rows = result.failures.to_dicts()
     seeds = Counter((described({name: row[name] for name in result.fields}), row["error"]) for row in rows)
     for (settings, error), count in list(seeds.items())[:_MOST_ROWS]:
-        typer.echo(f"failed, {count} of the seeds: {settings}: {error}", err=True)
+        say(f"failed, {count} of the seeds: {settings}: {error}", err=True)
     if len(seeds) > _MOST_ROWS:
-        typer.echo(f"… and {len(seeds) - _MOST_ROWS:,} more settings failed", err=True)
+        say(f"… and {len(seeds) - _MOST_ROWS:,} more settings failed", err=True)
 
 
 def answer_table(answer: pl.DataFrame) -> Table:
@@ -106,6 +106,13 @@ def answer_table(answer: pl.DataFrame) -> Table:
     hidden = answer.height - _MOST_ROWS
     table.caption = f"… and {hidden:,} more rows; --json or --csv gives all" if hidden > 0 else None
     return table
+
+
+def answer_csv(answer: pl.DataFrame) -> str:
+    """The same as CSV, with texts that no spreadsheet takes for formulas."""
+    texts = [name for name, kind in answer.schema.items() if kind == pl.String]
+    plain = answer.with_columns(pl.Series(name, list(map(harmless, answer[name])), pl.String) for name in texts)
+    return plain.rename({name: str(harmless(name)) for name in answer.columns}).write_csv()
 
 
 def _spread(row: dict[str, Any]) -> str:

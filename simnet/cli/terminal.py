@@ -24,6 +24,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from simnet.cli.output import say
+from simnet.printable import escaped, escaped_json
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -35,7 +38,7 @@ _UNLIMITED = 10_000
 
 def show(*renderables: RenderableType) -> None:
     """Print tables. Without a terminal their width does not depend on where they run, and no number is cut off."""
-    out = Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
+    out = _PlainText(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
     for renderable in renderables:
         if not sys.stdout.isatty():
             unlimited = out.options.update(width=_UNLIMITED)
@@ -44,9 +47,17 @@ def show(*renderables: RenderableType) -> None:
         out.print(renderable)
 
 
+class _PlainText(Console):
+    """A console that takes every text as it is: names come from strangers, and brackets in them are no markup."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        plain = "\n".join(map(escaped, text.split("\n")))
+        return super().render_str(plain, **how | {"markup": False, "emoji": False})
+
+
 def show_json(value: object) -> None:
     """Print JSON and nothing else."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(escaped_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 @contextmanager
@@ -56,9 +67,15 @@ def progress(title: str, *, quiet: bool, rate: str | None = None) -> Iterator[Ca
         yield None
         return
     speed = [] if rate is None else [_Speed(rate)]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *speed, TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        *speed,
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title[:40], total=None)
+        task = bar.add_task(escaped(title)[:40], total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
@@ -274,9 +291,9 @@ def fact_tables(found: dict[str, dict[str, Any]]) -> list[Table]:
 def say_findings(what: str, fine: str, findings: Sequence[str]) -> None:
     """Print a verdict; exit code 1 when there are findings."""
     if not findings:
-        typer.echo(f"{what}: {fine}")
+        say(f"{what}: {fine}")
         return
-    typer.echo(f"{what}: {len(findings)} finding{'s' if len(findings) > 1 else ''}")
+    say(f"{what}: {len(findings)} finding{'s' if len(findings) > 1 else ''}")
     for finding in findings:
-        typer.echo(f"  - {finding}")
+        say(f"  - {finding}")
     raise typer.Exit(1)

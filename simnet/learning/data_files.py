@@ -12,6 +12,7 @@ import numpy.typing as npt
 from simnet.errors import DataError
 from simnet.learning import file_formats
 from simnet.learning.dataset import Dataset, LabelKind, Matrix, compact
+from simnet.learning.text_lines import OPENERS
 
 _LIBSVM = ("", ".libsvm", ".svm", ".txt", ".t", ".tr", ".te", ".trn", ".tst", ".train", ".test", ".val")
 
@@ -92,7 +93,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _read(
     path: Path, stamp: tuple[int, int], label: str | int | None, features: int | None
 ) -> tuple[Matrix, file_formats.Labels]:
-    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in file_formats.OPENERS]
+    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in OPENERS]
     suffix = suffixes[-1] if suffixes else ""
     if label is not None and suffix != ".csv":
         raise DataError(f"{path}: only a CSV file has a label column to choose, so {label!r} is out of place")

@@ -265,3 +265,8 @@ class Data(Section):
     def tells_peaks(self) -> bool:
         """Whether rows that may be private have been scaled by each other."""
         return self.columns is None and not self.source.public
+
+    @property
+    def expected_size(self) -> tuple[int, int] | None:
+        """Rows and features, where they can be known before anything is read."""
+        return (self.rows or _ROWS, self.features or _FEATURES) if "rows" in self.source.takes else None

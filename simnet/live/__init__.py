@@ -14,6 +14,7 @@ sequencing    each frame once and in order
 envelope      what a frame travels in, and the reasons for which it is refused
 chain         what an agent has charged and let out as a chain of hashes, and what neighbours remember of it
 certificates  who is who; `authority` signs
+machine       what all of this asks of the system; tests give it a simulated one
 agent_folder  the files that an agent keeps
 journal       the file of all that an agent must not forget
 checkpoint    an agent's objects as bytes

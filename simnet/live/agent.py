@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +16,14 @@ from simnet.agent.program import PROGRAMS
 from simnet.build import World, build_links, build_writer, identity
 from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
-from simnet.live import agent_folder as folder
 from simnet.live import certificates, checkpoint, socket_bytes
+from simnet.live.agent_folder import AgentFolder
 from simnet.live.chain import Chain
 from simnet.live.channel import Channel
 from simnet.live.envelope import Greeting
 from simnet.live.journal import Journal, RecordKind, Start, event_body, read
 from simnet.live.live_port import LivePort, RepeatedRound
+from simnet.live.machine import HERE, Machine
 from simnet.live.recovery import JournalMemory, Past, recover
 from simnet.live.shim import Carrier, Clock, Numbering, Shim, round_of
 from simnet.network.link import Passage
@@ -80,24 +80,22 @@ class Supervisor(Protocol):
         """Returns when an agent that has finished its last round may leave."""
 
 
-async def serve(
-    world: World, placement: Placement, supervisor: Supervisor, journal: Callable[[Path], Journal] = Journal
-) -> None:
+async def serve(world: World, placement: Placement, supervisor: Supervisor, machine: Machine = HERE) -> None:
     """Run an agent from where its folder says that it stopped, until its supervisor lets it go."""
-    with folder.occupied(placement.folder):
-        folder.keep_scenario(placement.folder, world.scenario.to_toml(), list(world.scenario.foreign()))
-        place = placement.folder / folder.JOURNAL
-        past = recover(read(place)) if place.exists() else None
-        folder.refuse_to_forget(placement.folder, empty=past is None)
+    folder = AgentFolder(placement.folder, machine)
+    with folder.occupied():
+        folder.keep_scenario(world.scenario.to_toml(), list(world.scenario.foreign()))
+        past = recover(read(folder.journal, machine)) if machine.exists(folder.journal) else None
+        folder.refuse_to_forget(empty=past is None)
         if past is not None and (past.start.agent, past.start.run) != (placement.agent, placement.run):
             whose = f"agent {past.start.agent} of {past.start.run!r}"
             raise LiveError(f"{placement.folder} holds the state of {whose}: choose another folder")
-        number = folder.incarnation(placement.folder)
+        number = folder.incarnation()
         tell("agent started", agent=placement.agent, incarnation=number)
-        book = journal(place)
+        book = Journal(folder.journal, machine)
         if past is None:
             book.rewrite([])  # the very first record may have been torn
-        agent = LiveAgent(world, placement, supervisor, book, number)
+        agent = LiveAgent(world, placement, supervisor, folder, book, number)
         try:
             await agent.live(past)
         finally:
@@ -114,15 +112,22 @@ class LiveAgent:
     """An agent's objects, new or brought back to where they were; inside a running event loop."""
 
     def __init__(
-        self, world: World, placement: Placement, supervisor: Supervisor, journal: Journal, incarnation: int
+        self,
+        world: World,
+        placement: Placement,
+        supervisor: Supervisor,
+        folder: AgentFolder,
+        journal: Journal,
+        incarnation: int,
     ) -> None:
         scenario, me = world.scenario, placement.agent
-        self._world, self._placement, self._supervisor, self._journal = world, placement, supervisor, journal
+        self._world, self._placement, self._supervisor = world, placement, supervisor
+        self._folder, self._journal = folder, journal
         self._absorbed = Absorbed()
         noise = None
         if placement.own_noise:
             self._absorbed.add(identity(scenario, [world.learning.parts[me]]))
-            noise = secret_streams(folder.secret(placement.folder), self._absorbed)
+            noise = secret_streams(folder.secret(), self._absorbed)
         self._peer = peers_of(world, noise)[me]
         streams = Streams(scenario.seed)
         self._pacing = scenario.pacing.for_agent(streams, me)
@@ -153,6 +158,7 @@ class LiveAgent:
             self._overflowed,
             greeting=self._chain.greeting,
             on_greeting=self._greeted,
+            machine=folder.machine,
         )
         self.memory = JournalMemory(
             journal,
@@ -212,10 +218,10 @@ class LiveAgent:
         start = Start(self._placement.agent, self._placement.run, VERSION, epoch)
         self._journal.add(RecordKind.START, encode(start))
         self._journal.sync()
-        folder.begin(self._placement.folder)
-        await asyncio.sleep(max(0.0, epoch - time.time()))
+        self._folder.begin()
+        await asyncio.sleep(max(0.0, epoch - self._folder.machine.now()))
         tell("first round begins", agent=self._placement.agent)
-        self._equip(Clock(epoch))
+        self._equip(Clock(epoch, machine=self._folder.machine))
         self._port = self._open({peer: set() for peer in self.neighbourhood.peers})
         for (peer, _), (raw, head) in self._early.items():
             try:
@@ -225,9 +231,9 @@ class LiveAgent:
 
     def _go_on(self, past: Past) -> None:
         """Bring everything to where the journal ends."""
-        folder.begin(self._placement.folder)
+        self._folder.begin()
         self._chain.restore(past.links, past.held)
-        clock, me = Clock(past.start.epoch, past.last), self._placement.agent
+        clock, me = Clock(past.start.epoch, past.last, self._folder.machine), self._placement.agent
         began = event_body(past.last, events.FaultBegan("crash", me))
         ended = event_body(clock.now, events.FaultEnded("crash", me))
         self._journal.rewrite([*past.records, (RecordKind.EVENT, began), (RecordKind.EVENT, ended)])
@@ -309,6 +315,7 @@ class LiveAgent:
             known,
             replay,
             self._absorbed if self._placement.own_noise else None,
+            self._world.scenario.algorithm.message_lengths(self._world.length),
         )
 
     def note_sockets(self) -> None:
@@ -358,7 +365,7 @@ class LiveAgent:
 
     def _greeted(self, peer: int, said: Greeting) -> None:
         if said.incarnation > self._incarnation:
-            folder.outnumbered(self._placement.folder, said.incarnation)
+            self._folder.outnumbered(said.incarnation)
             raise LiveError(
                 f"agent {self._placement.agent}: agent {peer} has met a later process of this agent (number "
                 f"{said.incarnation}, this is {self._incarnation}). If it still runs, leave it alone. If not, the "

@@ -29,6 +29,7 @@ from simnet.live.certificates import Certificates
 from simnet.live.connection import Limits
 from simnet.live.dialer import Dialer
 from simnet.live.envelope import HEAD_BYTES, Greeting, Identity, Reason, Refused, run_id
+from simnet.live.machine import HERE, Machine
 from simnet.live.sequencing import PeerInbox
 from simnet.live.server import Server
 from simnet.live.socket_bytes import Sockets
@@ -61,6 +62,7 @@ class Channel:
     limits: Limits = field(default_factory=Limits)
     greeting: Callable[[int, int], Greeting] = lambda peer, incarnation: Greeting(incarnation)
     on_greeting: Callable[[int, Greeting], None] = lambda peer, said: None
+    machine: Machine = HERE
 
     def __post_init__(self) -> None:
         exposed = next((host for host, _ in (self.listen, *self.peers.values()) if not _is_loopback(host)), None)
@@ -102,6 +104,7 @@ class Channel:
             self._greeting,
             self._greeted,
             self.sockets,
+            self.machine,
         )
         self._dialling: list[asyncio.Task[None]] = []
         self._owner: asyncio.Task[object] | None = None
@@ -191,7 +194,8 @@ class Channel:
 
     def _changed(self, peer: int, up: bool) -> None:
         tell("connected" if up else "disconnected", agent=self.me, peer=peer)
-        self._tell(self.on_state, peer, up)
+        if self._failure is None:  # what `_tell` raises after a failure would hide that the dialler was cancelled
+            self._tell(self.on_state, peer, up)
 
     def _tell(self, callback: Callable[..., None], *news: object) -> None:
         """Call back; a failure there ends the connection that brought the news, and the agent."""

@@ -27,7 +27,7 @@ from simnet.build import World
 from simnet.diagnostics import warn
 from simnet.errors import LiveError, SimnetError
 from simnet.live.agent import LiveAgent, Placement, serve
-from simnet.live.journal import Journal
+from simnet.live.machine import HERE, Machine
 
 LOOPBACK = "127.0.0.1"
 _LEAD_TIME = 0.2
@@ -60,7 +60,7 @@ class Fleet:
     run: str
     certificates: Path | None = None
     shim: bool = True
-    journal: Callable[[Path], Journal] = Journal
+    machine: Machine = HERE
     refusals: Counter[str] = field(default_factory=Counter)
     """what was not let in, by reason"""
     restarts: int = 0
@@ -118,7 +118,7 @@ class Fleet:
     def _start(self, placement: Placement) -> _Member:
         ours, theirs = multiprocessing.Pipe()
         process = multiprocessing.get_context("fork").Process(
-            target=_agent_process, args=(self.world, placement, theirs, self.journal), daemon=True
+            target=_agent_process, args=(self.world, placement, theirs, self.machine), daemon=True
         )
         process.start()
         theirs.close()
@@ -199,20 +199,20 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def _agent_process(world: World, placement: Placement, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
+def _agent_process(world: World, placement: Placement, pipe: Connection, machine: Machine) -> None:
     """What an agent's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent sees to it
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         with threadpool_limits(1):
-            asyncio.run(_supervised(world, placement, pipe, journal))
+            asyncio.run(_supervised(world, placement, pipe, machine))
     except SimnetError as error:
         pipe.send(("failed", str(error)))
         raise SystemExit(1) from None
 
 
-async def _supervised(world: World, placement: Placement, pipe: Connection, journal: Callable[[Path], Journal]) -> None:
-    life = asyncio.create_task(serve(world, placement, _Parent(pipe), journal))
+async def _supervised(world: World, placement: Placement, pipe: Connection, machine: Machine) -> None:
+    life = asyncio.create_task(serve(world, placement, _Parent(pipe), machine))
     parent = multiprocessing.parent_process()
     assert parent is not None, "only a fleet starts this"
     # Not `os.getppid()`: a parent that has been killed already would never be missed.

@@ -12,7 +12,6 @@ The bodies of START, HEARD, SENDING and RESULT are the structs below as MessageP
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from enum import IntEnum
@@ -25,8 +24,9 @@ import numpy as np
 from msgspec.msgpack import decode
 
 from simnet.errors import LiveError
+from simnet.live.machine import HERE, Machine
 from simnet.record import events
-from simnet.record.atomic import refusing, sync_folder, write_file
+from simnet.record.atomic import refusing
 from simnet.record.lines import line, parse
 from simnet.vectors import Vector
 
@@ -108,53 +108,54 @@ class RoundResult(msgspec.Struct, frozen=True):
 class Journal:
     """An open journal; records go to its end."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, machine: Machine = HERE) -> None:
         self.path = path
-        fresh = not path.exists()
-        self._file = _opened(path)
+        self._machine = machine
+        with self._sentences():
+            self._file = machine.open_end(path)
         self.superfluous = 0
         """Bytes of records that were of use only until the checkpoint after them, since the last `rewrite`."""
-        if fresh:
-            sync_folder(path.parent)
 
     def add(self, kind: RecordKind, body: bytes) -> None:
         """Write a record; it outlives this process."""
-        left = memoryview(_packed(kind, body))
         with self._sentences():
-            while left:
-                left = left[os.write(self._file, left) :]
+            self._machine.write(self._file, _packed(kind, body))
         if kind in _PASSING:
             self.superfluous += len(body)
 
     def sync(self) -> None:
         """What has been written outlives the machine."""
         with self._sentences():
-            getattr(os, "fdatasync", os.fsync)(self._file)
+            self._machine.sync(self._file)
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Let these records take the place of all, at once or not at all."""
         with self._sentences():
-            write_file(self.path, b"".join(_packed(kind, body) for kind, body in records), mode=0o600)
-            file = _opened(self.path)
-        os.close(self._file)
+            self._machine.replace(self.path, b"".join(_packed(kind, body) for kind, body in records))
+            file = self._machine.open_end(self.path)
+        self._machine.close(self._file)
         self._file, self.superfluous = file, 0
+
+    def records(self) -> Iterator[Record]:
+        """All that was written."""
+        return read(self.path, self._machine)
 
     def close(self) -> None:
         """Make everything safe and close the file."""
         try:
             self.sync()
         finally:
-            os.close(self._file)
+            self._machine.close(self._file)
 
     def _sentences(self) -> AbstractContextManager[None]:
         """An agent that cannot remember must not go on: the sentence ends it."""
         return refusing(self.path, "the journal cannot be written", LiveError)
 
 
-def read(path: Path) -> Iterator[Record]:
+def read(path: Path, machine: Machine = HERE) -> Iterator[Record]:
     """The records of a journal, without one that a crash has torn."""
     with refusing(path, "the journal cannot be read", LiveError):
-        data = path.read_bytes()
+        data = machine.read(path)
     place = 0
     while place < len(data):
         head = data[place : place + _HEAD]
@@ -163,8 +164,10 @@ def read(path: Path) -> Iterator[Record]:
         kind, length, checksum = _FIELDS.unpack_from(head)
         sound = _CHECKSUM.pack(crc32(head[: _FIELDS.size])) == head[_FIELDS.size :]
         body, end = data[place + _HEAD : place + _HEAD + length], place + _HEAD + length
-        if sound and (end > len(data) or (end == len(data) and crc32(body) != checksum)):
-            return  # torn in its body
+        if not sound and not any(data[place + _HEAD :]):
+            return  # torn in its head, zeros after it
+        if sound and (end > len(data) or (crc32(body) != checksum and not any(data[end:]))):
+            return  # torn in its body, perhaps with zeros after it
         if not sound or kind not in _KINDS or crc32(body) != checksum:
             raise LiveError(f"{path}: the journal is damaged at byte {place}; the agent cannot go on from it")
         yield _KINDS[kind], body
@@ -195,10 +198,6 @@ def compacted(records: Iterable[Record]) -> Iterator[Record]:
             yield kind, body
         elif kind is RecordKind.HEARD:
             yield RecordKind.EVENT, decode(body, type=Heard).note
-
-
-def _opened(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
 
 
 def _packed(kind: RecordKind, body: bytes) -> bytes:

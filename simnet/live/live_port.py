@@ -58,7 +58,8 @@ class LivePort:
     """What an agent program sees of the live engine.
 
     `work_time` is how long local work should take; None lets it take what it takes. `known` are the rounds of each
-    neighbour of which a message has come in. `absorbed` is what an agent's own noise depends on.
+    neighbour of which a message has come in. `absorbed` is what an agent's own noise depends on. `lengths` are those of
+    the vectors in a message that the method says itself.
     """
 
     agent: int
@@ -74,6 +75,7 @@ class LivePort:
     known: dict[int, set[int]]
     replay: RepeatedRound | None = None
     absorbed: Absorbed | None = None
+    lengths: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.neighbours: Sequence[int] = self.neighbourhood.peers
@@ -233,10 +235,10 @@ class LivePort:
             return found.round, None
         if found.codec != self.writer.codec:
             raise FrameError(f"a payload in codec {found.codec}, this run has {self.writer.codec}")
-        parts = self.writer.decode(found.payload, self.features)
+        parts = self.writer.decode(found.payload, max(self.features, *self.lengths, 0))
         # A model, perhaps with what belongs to it entry by entry, perhaps with one number besides.
         lengths, full = [len(part) for part in parts], self.features
-        if lengths not in ([full], [full, 1], [full, full], [full, full, 1]):
+        if lengths not in ([full], [full, 1], [full, full], [full, full, 1], [*self.lengths]):
             raise FrameError(f"parts of {lengths} entries are no message about a model of {full}")
         return found.round, parts
 

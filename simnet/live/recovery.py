@@ -109,7 +109,7 @@ class JournalMemory:
             self.save()
         self._safe = False
         if self.journal.superfluous > _MOST:
-            self.journal.rewrite(journal.compacted(journal.read(self.journal.path)))
+            self.journal.rewrite(journal.compacted(self.journal.records()))
         self.told(round)
 
     def _link(self, round: int, frames: Mapping[int, bytes]) -> None:

@@ -21,8 +21,8 @@ from msgspec.msgpack import decode
 from simnet.build import World, build
 from simnet.diagnostics import tell
 from simnet.errors import LiveError, ScenarioError
-from simnet.live import agent_folder as folder
 from simnet.live import certificates, chain, socket_bytes
+from simnet.live.agent_folder import AgentFolder
 from simnet.live.chain import ChainLink, HeldHead
 from simnet.live.fleet import Fleet
 from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read
@@ -144,7 +144,7 @@ def content(path: Path) -> JournalContent:
     results: dict[int, tuple[Vector, Vector]] = {}
     links: list[ChainLink] = []
     held: list[HeldHead] = []
-    for kind, body in read(path / folder.JOURNAL):
+    for kind, body in read(AgentFolder(path).journal):
         if kind is RecordKind.START:
             start = decode(body, type=Start)
         elif kind is RecordKind.RESULT:
@@ -175,7 +175,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
     streams = [[(t + each.start.epoch - begin, event) for t, event in _ended(each, world)] for each in journals]
     numbers: dict[tuple[int, int], int] = {}
     now = 0.0
-    own = all(folder.has_secret(path) for path in folders)
+    own = all(AgentFolder(path).has_secret for path in folders)
     bus.emit(now, first_event(world, live=True, own=own))
     for now, found in in_order(streams):
         event = found
@@ -246,6 +246,6 @@ def _ended(journal: JournalContent, world: World) -> list[Timed]:
     """An agent's events; one that never came to its end has crashed for good."""
     told = journal.events
     finished = sum(isinstance(event, events.DualUpdated) for _, event in told)
-    if finished == world.scenario.rounds or not told:
+    if finished == world.scenario.rounds:
         return told
-    return [*told, (told[-1][0], events.FaultBegan("crash", journal.start.agent))]
+    return [*told, (told[-1][0] if told else 0.0, events.FaultBegan("crash", journal.start.agent))]

@@ -27,6 +27,7 @@ from simnet.live.envelope import (
     Reason,
     Refused,
 )
+from simnet.live.machine import Machine
 from simnet.live.sequencing import PeerInbox
 from simnet.live.socket_bytes import Sockets
 
@@ -53,6 +54,7 @@ class Server:
     greeting: Callable[[int], Greeting]
     on_greeting: Callable[[int, Greeting], None]
     sockets: Sockets
+    machine: Machine
 
     def __post_init__(self) -> None:
         self._strangers: dict[asyncio.Task[None], None] = {}
@@ -69,17 +71,13 @@ class Server:
 
     async def open(self, host: str, port: int) -> None:
         """Bind, and let callers in."""
-        loop = asyncio.get_running_loop()
         try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            family, _, _, _, address = found[0]
-            self._listener = socket.create_server(address[:2], family=family, backlog=128)
+            self._listener = await self.machine.listen(host, port)
         except OSError as error:
             raise LiveError(
                 f"agent {self.me.agent} cannot listen on {host}:{port} ({error.strerror}): "
                 "give it an address of this machine and a free port"
             ) from None
-        self._listener.setblocking(False)
         self._start(self._listen(self._listener))
 
     async def close(self) -> None:

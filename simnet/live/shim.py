@@ -8,7 +8,6 @@ its own random streams, as in a simulation, so that the k-th message of a link m
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -16,6 +15,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
+from simnet.live.machine import HERE, Machine
 from simnet.network.frame import HEADER_BYTES, decode
 from simnet.network.link import Link, Passage
 from simnet.record import events
@@ -24,13 +24,14 @@ from simnet.record import events
 class Clock:
     """Seconds since `epoch` (a Unix time); never less than `floor`, and never backwards."""
 
-    def __init__(self, epoch: float, floor: float = 0.0) -> None:
-        self._offset = time.time() - time.monotonic() - epoch
+    def __init__(self, epoch: float, floor: float = 0.0, machine: Machine = HERE) -> None:
+        self._ticks = machine.ticks
+        self._offset = machine.now() - machine.ticks() - epoch
         self._floor = floor
 
     @property
     def now(self) -> float:
-        self._floor = max(self._floor, time.monotonic() + self._offset)
+        self._floor = max(self._floor, self._ticks() + self._offset)
         return self._floor
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
@@ -19,6 +18,7 @@ from simnet.build import build
 from simnet.diagnostics import milestone
 from simnet.errors import LiveError
 from simnet.live.agent import Address, LiveAgent, Placement, serve
+from simnet.live.machine import HERE, Machine
 from simnet.live.run import check
 from simnet.scenario import Scenario
 from simnet.version import VERSION
@@ -63,13 +63,14 @@ class OwnSupervisor:
     rounds: int
     linger: float
     say: Callable[[str], None]
+    machine: Machine = HERE
 
     def __post_init__(self) -> None:
         self._refused: Counter[tuple[int | None, str]] = Counter()
 
     async def epoch(self) -> float:
         self.say("all neighbours are there; the first round begins")
-        return time.time()
+        return self.machine.now()
 
     def round_finished(self, round: int) -> None:
         if round == self.rounds or round % max(1, self.rounds // 10) == 0:
@@ -89,8 +90,8 @@ class OwnSupervisor:
 
     async def until_dismissed(self, agent: LiveAgent) -> None:
         self.say("finished; waiting for the neighbours")
-        end = time.monotonic() + self.linger
-        while time.monotonic() < end:
+        end = self.machine.ticks() + self.linger
+        while self.machine.ticks() < end:
             agent.memory.save()
             nothing_left = not any(agent.carrier.waiting.values()) and not any(agent.channel.pending.values())
             if nothing_left and agent.neighbourhood.behind(self.rounds) == 0:

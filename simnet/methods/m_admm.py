@@ -34,7 +34,7 @@ from simnet.methods.duals import Steps
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting, Surroundings
 from simnet.methods.peer import OUTSIDE, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
-from simnet.parts.fields import Positive
+from simnet.parts.fields import Growth, Positive
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, RoundPlan, objective_rounds, primal_rounds
@@ -181,19 +181,23 @@ class MAdmm(_PenaltyPerturbed):
     """M-ADMM: noise inside a penalty that may grow and differ between agents, beside a dual step that may too."""
 
     colour: ClassVar[str] = "#009E73"
+    growths: ClassVar[tuple[str, ...]] = (
+        *Scheduled.growths,
+        *("penalty_growth", "dual_growth", "agent_growth", "agent_dual_growth"),
+    )
 
     name: Literal["m-admm"]
-    penalty_growth: Positive = Field(1.0, description="q1: η(t) = η q1^(t−1)")
+    penalty_growth: Growth = Field(1.0, description="q1: η(t) = η q1^(t−1)")
     dual_step: Positive | None = Field(None, description="θ, the step of the dual update; default: eta")
-    dual_growth: Positive = Field(1.0, description="the dual step's growth: θ(t) = θ r^(t−1)")
+    dual_growth: Growth = Field(1.0, description="the dual step's growth: θ(t) = θ r^(t−1)")
     agent_eta: tuple[Positive, ...] = Field((), description="η_i(1) of each agent; empty: eta for all")
-    agent_growth: tuple[Positive, ...] = Field((), description="q1 of each agent; empty: penalty_growth for all")
+    agent_growth: tuple[Growth, ...] = Field((), description="q1 of each agent; empty: penalty_growth for all")
     agent_dual_step: tuple[Positive, ...] = Field(
         (),
         description="θ_i(1) of each agent; empty: dual_step for all. Where they differ, the models agree on the "
         "minimiser of Σ f_i/θ_i instead of Σ f_i",
     )
-    agent_dual_growth: tuple[Positive, ...] = Field((), description="r of each agent; empty: dual_growth for all")
+    agent_dual_growth: tuple[Growth, ...] = Field((), description="r of each agent; empty: dual_growth for all")
 
     def misfit(self, around: Surroundings) -> str | None:
         if reason := super().misfit(around):

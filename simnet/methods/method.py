@@ -24,6 +24,9 @@ from simnet.privacy.ledger import BARE, Account, Ledger
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector
 
+_MOST_DECADES = 100
+"""How far something may grow or shrink over a run: squares and quotients of it stay finite numbers."""
+
 
 @dataclass(frozen=True)
 class AgentSize:
@@ -162,6 +165,8 @@ class Method(Part):
     """Its colour on a light page."""
     noise_amounts: ClassVar[tuple[str, ...]] = ()
     """The fields by which a scenario names an amount of noise instead of a budget."""
+    growths: ClassVar[tuple[str, ...]] = ()
+    """The fields, or lists of them, by which something changes by a factor in every round."""
     has_test: ClassVar[bool] = False
     """Whether a test decides which rounds release something."""
     recycles: ClassVar[bool] = False
@@ -218,6 +223,18 @@ class Method(Part):
                 return f"task: {self.name} needs {NEEDED[need]}, and {task.word} has none; {would} would do"
         return None
 
+    def refuse_growth(self, rounds: int) -> None:
+        """ScenarioError if something grows or shrinks beyond what arithmetic can hold."""
+        for name in self.growths:
+            value = getattr(self, name)
+            for growth in value if isinstance(value, tuple) else (value,):
+                decades = rounds * math.log10(growth)
+                if abs(decades) > _MOST_DECADES:
+                    raise ScenarioError(
+                        f"algorithm.{name} = {growth:g}: over {rounds:,} rounds that is a factor of 1e{decades:+.0f}, "
+                        f"and numbers have room for 1e±{_MOST_DECADES}; nearer to 1 would do"
+                    )
+
     def misfit_of_live(self) -> str | None:
         """Why no live agent can run it, as `field: why not`; None if one can."""
         return None
@@ -241,6 +258,10 @@ class Method(Part):
     def most_releases(self, rounds: int) -> int:
         """How often an agent releases something at most."""
         return rounds
+
+    def preparation(self, features: int) -> tuple[float, float]:
+        """Bytes of memory and seconds of computing, about, for what is computed once from rows of this length."""
+        return 0.0, 0.0
 
     def message_lengths(self, features: int) -> tuple[int, ...]:
         """The lengths of the vectors in its longest message: the model, and what goes with it."""

@@ -47,7 +47,7 @@ PAPER_SCALE = 1.0
 FAILURE = 0.05
 """δ of Theorem 1, with which its bound may fail."""
 
-Decay = Annotated[float, BeforeValidator(Number("a number above 0 and at most 1", 0, 1, open_low=True))]
+Decay = Annotated[float, BeforeValidator(Number("a number above 0 and at most 1", 0, 1, open_low=True, least=1e-6))]
 
 
 class Pdml(Decentralised):

@@ -27,7 +27,7 @@ from simnet.methods.duals import Duals, Steps
 from simnet.methods.method import AgentPlace, Finding, Setting
 from simnet.methods.peer import OUTSIDE, Known, Peer, Proposal, Work, in_objective
 from simnet.methods.scheduled import Scheduled, ScheduledPeer
-from simnet.parts.fields import NonNegative, Positive
+from simnet.parts.fields import Growth, NonNegative
 from simnet.privacy.budget import NoisePlan
 from simnet.privacy.ledger import RECYCLED, Charge
 from simnet.privacy.mechanisms import Bound
@@ -45,10 +45,11 @@ class RAdmm(Scheduled):
     colour: ClassVar[str] = "#CC79A7"
     data_every: ClassVar[int] = 2
     recycles: ClassVar[bool] = True
+    growths: ClassVar[tuple[str, ...]] = (*Scheduled.growths, "penalty_growth")
 
     name: Literal["r-admm"]
     gamma: NonNegative = Field(0.2, description="γ, what holds an even round's step back beside the penalty")
-    penalty_growth: Positive = Field(1.0, description="η(t) = η q1^(t−1), and γ(t) with it")
+    penalty_growth: Growth = Field(1.0, description="η(t) = η q1^(t−1), and γ(t) with it")
 
     def not_by_edges(self) -> str | None:
         return f"edge duals move in every round, and {self.name}'s rest in even ones"

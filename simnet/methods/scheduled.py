@@ -19,7 +19,7 @@ from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals, Steps
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding
 from simnet.methods.peer import Known
-from simnet.parts.fields import Positive, Share
+from simnet.parts.fields import Growth, Positive, Share
 from simnet.privacy.budget import NoisePlan, Privacy
 from simnet.privacy.ledger import Basis, Charge
 from simnet.privacy.mechanisms import Bound
@@ -38,6 +38,7 @@ class Scheduled(Decentralised):
     """What the methods have whose noise has the density exp(−α|n|), by a schedule."""
 
     noise_amounts: ClassVar[tuple[str, ...]] = ("noise_rate", "sigma")
+    growths: ClassVar[tuple[str, ...]] = ("noise_growth",)
     data_every: ClassVar[int] = 1
     """How many rounds lie between two that touch the data."""
     perturbs_objective: ClassVar[bool] = True
@@ -55,7 +56,7 @@ class Scheduled(Decentralised):
         None,
         description="σ of Gaussian noise in the first round; ε is then what it comes to; default: from privacy.epsilon",
     )
-    noise_growth: Positive = Field(1.0, description="q2: α(t) = α q2^(t−1), or σ(t) = σ/q2^(t−1)")
+    noise_growth: Growth = Field(1.0, description="q2: α(t) = α q2^(t−1), or σ(t) = σ/q2^(t−1)")
     loss_weight: Positive = Field(1.0, description="C, the weight of the loss against the regulariser")
     tolerance: Positive | None = Field(
         None, description="β, the gradient norm at which a local solve may stop; default: chosen by the calibration"

@@ -21,6 +21,7 @@ direction, and of both if the file has only one.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import shlex
@@ -32,9 +33,13 @@ from xml.etree.ElementTree import ParseError
 import numpy as np
 import numpy.typing as npt
 
+from simnet.allowance import Allowance, checked, read_whole
 from simnet.errors import ScenarioError
 from simnet.network.edge_attributes import edge_weight, link_fields
 from simnet.network.globe import Coordinates
+
+_LISTS, _MAPS = 8, 48
+"""How much more than its text the objects of a file take: of plain lists, and of what networkx reads."""
 
 Position = tuple[float, float]
 Attributes = Mapping[str, Any]
@@ -83,6 +88,8 @@ def read_graph(path: Path, *, gaps: bool = False) -> GraphFile:
         positions, coordinates = _places(content, numbers)
     except (OSError, ValueError, ParseError, nx.NetworkXError) as error:
         raise ScenarioError(f"topology.file = {path}: {error}") from error
+    except (RecursionError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        raise ScenarioError(f"topology.file = {path}: it is damaged, or nested too deeply") from error
     names = [""] * (max(numbers.values()) + 1)
     for name, agent in numbers.items():
         names[agent] = labels.get(name, name)
@@ -152,19 +159,23 @@ def _label(attributes: Attributes) -> str:
 
 
 def _read(path: Path) -> _Content:
-    match path.suffix.lower():
+    allowance = Allowance(ScenarioError)
+    suffix = path.suffix.lower()
+    raw = read_whole(path, allowance, _MAPS if suffix in (".graphml", ".gml") else _LISTS)
+    match suffix:
         case ".json":
-            return _node_link(json.loads(path.read_text(encoding="utf-8")))
+            allowance.json(raw)
+            return _node_link(json.loads(raw))
         case ".graphml":
             import networkx as nx
 
-            return _map(nx.read_graphml(path))
+            return _map(nx.read_graphml(io.BytesIO(raw)))
         case ".gml":
-            return _gml(path.read_text(encoding="utf-8"))
+            return _gml(raw.decode())
         case ".csv":
-            return _table(path.read_text(encoding="utf-8-sig"))
+            return _table(raw.decode("utf-8-sig"), allowance)
         case _:
-            return _edge_list(path.read_text(encoding="utf-8"))
+            return _edge_list(raw.decode(), allowance)
 
 
 def _gml(text: str) -> _Content:
@@ -172,6 +183,8 @@ def _gml(text: str) -> _Content:
 
     # Many files have an edge twice and do not say that they may, which networkx wants to be told; and labels that occur
     # twice, which is why nodes go by their id.
+    if not re.search(r"^\s*graph\s*\[", text, re.MULTILINE):
+        raise ScenarioError("there is no graph in it")
     if not re.search(r"^\s*multigraph\s+1", text, re.MULTILINE):
         text = re.sub(r"^(\s*graph\s*\[)", r"\1\n  multigraph 1", text, count=1, flags=re.MULTILINE)
     return _map(nx.parse_gml(text, label="id"))
@@ -184,25 +197,27 @@ def _map(graph: Any) -> _Content:
     return _Content([edge for edge in edges if edge[1] != edge[2]], nodes, graph.is_directed())
 
 
-def _edge_list(text: str) -> _Content:
+def _edge_list(text: str, allowance: Allowance) -> _Content:
     edges: list[_Edge] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(checked(io.StringIO(text), allowance), 1):
+        # A file that is no such list may be somebody's secret: it is quoted only once an edge was read.
+        told = f"{line.strip()[:60]!r}, " if edges else ""
         try:
             words = shlex.split(line, comments=True) if '"' in line else line.partition("#")[0].split()
         except ValueError as error:
-            raise ScenarioError(f"line {number} is {line.strip()!r}, which has {str(error).lower()}") from None
+            raise ScenarioError(f"line {number} is {told}which has {str(error).lower()}") from None
         if not words:
             continue
         if len(words) == 1 or not all("=" in word for word in words[2:]):
             raise ScenarioError(
-                f'line {number} is {line.strip()!r}, not an edge "a b", perhaps with attributes such as latency=20ms'
+                f'line {number} is {told}not an edge "a b", perhaps with attributes such as latency=20ms'
             )
         edges.append((f"line {number}", words[0], words[1], dict(word.split("=", 1) for word in words[2:])))
     return _Content(edges, [])
 
 
-def _table(text: str) -> _Content:
-    rows = csv.DictReader(text.splitlines(), skipinitialspace=True)
+def _table(text: str, allowance: Allowance) -> _Content:
+    rows = csv.DictReader(checked(io.StringIO(text), allowance), skipinitialspace=True)
     headings = [heading.strip() for heading in rows.fieldnames or ()]
     if [heading.lower() for heading in headings[:2]] != ["source", "target"]:
         raise ScenarioError("its first line is not source,target and perhaps names of attributes")

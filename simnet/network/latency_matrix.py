@@ -26,9 +26,7 @@ def read_matrix(path: Path, field: str, unit: Unit | None, round_trip: bool | No
         if names is not None and len(names) == len(lines) + 1:
             heading, *names = names
         if names is not None and names != named:
-            raise ScenarioError(
-                f"{where}: its rows are named {named[:3]} …, its columns {names[:3]} …, which must be alike"
-            )
+            raise ScenarioError(f"{where}: the names of its rows are not those of its columns")
         names, lines = named, [(number, row[1:]) for number, row in lines]
     size = len(lines)
     for number, row in lines:
@@ -38,7 +36,8 @@ def read_matrix(path: Path, field: str, unit: Unit | None, round_trip: bool | No
             )
     if size < 2 or (names is not None and len(names) != size):
         raise ScenarioError(f"{where}: holds no square matrix of at least 2 rows")
-    entries = np.array([[_entry(cell, number, where) for cell in row] for number, row in lines])
+    first = lines[0][0]
+    entries = np.array([[_entry(cell, number, where, quote=number > first) for cell in row] for number, row in lines])
     np.fill_diagonal(entries, np.nan)
     bad = impossible(entries) & ~np.isnan(entries)
     if bad.any():
@@ -49,11 +48,12 @@ def read_matrix(path: Path, field: str, unit: Unit | None, round_trip: bool | No
     return names, delays(entries, heading, unit, round_trip, where)
 
 
-def _entry(cell: str, number: int, where: str) -> float:
+def _entry(cell: str, number: int, where: str, *, quote: bool) -> float:
     try:
         return number_or_none(cell)
     except ValueError:
-        raise ScenarioError(f"{where}: line {number} has {cell!r}, not a number") from None
+        told = f"{cell[:40]!r}, not a number" if quote else "something else than numbers"
+        raise ScenarioError(f"{where}: line {number} has {told}") from None
 
 
 def _is_number(cell: str) -> bool:

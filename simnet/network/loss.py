@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from simnet.errors import ScenarioError
 from simnet.network.draws import one_by_one, uniform
+from simnet.network.measured_times import read_text
 from simnet.parts.fields import FileName, Finder, Number, Probability
 from simnet.parts.part import OneOf, Part, table
 from simnet.streams import Streams
@@ -238,10 +239,7 @@ NO_LOSS = NoLoss(kind="none")
 
 def _recorded(path: Path) -> tuple[bool, ...]:
     """A trace from a text file of 0s and 1s, True for lost; blanks, commas and line ends between them do not matter."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"loss.file = {path}: cannot be read ({error})") from error
+    text = read_text(path, f"loss.file = {path}")
     entries = "".join(text.replace(",", " ").split())
     strange = next((entry for entry in entries if entry not in "01"), None)
     if strange is not None or not entries:

@@ -8,8 +8,9 @@ delays without a unit that would last longer than any network takes are refused.
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, nan
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -17,6 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simnet.allowance import Allowance, checked, read_whole
 from simnet.errors import ScenarioError
 from simnet.parts.fields import SECONDS
 
@@ -26,6 +28,10 @@ Unit = Literal["us", "ms", "s", "min", "h"]
 TOO_LONG = 10.0
 """Seconds: a median delay above this is taken for a forgotten unit."""
 
+_OBJECTS = 16
+"""How much more than its text the objects of a file take."""
+_LONGEST = 60
+"""Characters of a line that an error shows."""
 _SPELLINGS = {
     "us": ("us", "usec", "microseconds", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"),
     "ms": ("ms", "msec", "millis", "milliseconds"),
@@ -60,7 +66,9 @@ def read_table(path: Path, where: str, columns: int, row: str) -> Table:
             if not lines and headings is None and len(cells) == columns:
                 headings = [cell.strip() for cell in cells]
                 continue
-            raise ScenarioError(f"{where}: line {number} is {','.join(cells)!r}, not {row}")
+            # A file that is no such table may be somebody's secret: it is quoted only once a row was read.
+            found = f"{','.join(cells)[:_LONGEST]!r}, not" if lines else "not"
+            raise ScenarioError(f"{where}: line {number} is {found} {row}")
         lines.append(number)
         rows.append(values)
     return Table(headings, lines, rows)
@@ -68,11 +76,31 @@ def read_table(path: Path, where: str, columns: int, row: str) -> Table:
 
 def read_cells(path: Path, where: str) -> list[tuple[int, list[str]]]:
     """The lines of a CSV file that are not empty, with their numbers."""
+    text = io.StringIO(read_text(path, where, "utf-8-sig"), newline="")
+    rows = checked(csv.reader(text), _allowance(where))
     try:
-        with open(path, newline="", encoding="utf-8-sig") as lines:
-            return [(number, row) for number, row in enumerate(csv.reader(lines), 1) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        return [(number, row) for number, row in enumerate(rows, 1) if row]
+    except csv.Error as error:
         raise ScenarioError(f"{where}: cannot be read ({error})") from error
+
+
+def read_text(path: Path, where: str, encoding: str = "utf-8") -> str:
+    """The text of a file that a scenario names."""
+    try:
+        return read_whole(path, _allowance(where), _OBJECTS).decode(encoding)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"this is not text in {encoding.upper()}"
+        raise ScenarioError(f"{where}: cannot be read ({reason})") from error
+
+
+def read_lines(path: Path, where: str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """The lines of a file that a scenario names, with their numbers; empty ones are left out."""
+    lines = checked(io.StringIO(read_text(path, where, encoding)), _allowance(where))
+    return ((number, line.strip()) for number, line in enumerate(lines, 1) if line.strip())
+
+
+def _allowance(where: str) -> Allowance:
+    return Allowance(lambda sentence: ScenarioError(f"{where}: {sentence}"))
 
 
 def delays(

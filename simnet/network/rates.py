@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr
 
 from simnet.errors import ScenarioError
-from simnet.network.measured_times import Unit, read_table, seconds_in
+from simnet.network.measured_times import Unit, read_lines, read_table, seconds_in
 from simnet.network.paces import Cycle, OpportunityPace, Pace, StepPace
 from simnet.parts.fields import BIT_RATE, BITS_PER_SECOND, FileName, Finder
 from simnet.parts.part import OneOf, Part, table
@@ -127,16 +127,11 @@ class Mahimahi(_FromFile):
     def read(self, find: Finder) -> Mahimahi:
         path = find(self.file)
         where = f"bandwidth.file = {path}"
-        try:
-            lines = path.read_text(encoding="ascii").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ScenarioError(f"{where}: cannot be read ({error})") from error
         times: list[int] = []
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            if not line.strip().isdecimal() or len(line.strip()) > _DIGITS:
-                raise ScenarioError(f"{where}: line {number} is {line.strip()[:40]!r}, not a whole number of ms")
+        for number, line in read_lines(path, where, "ascii"):
+            if not line.isdecimal() or len(line) > _DIGITS:
+                told = f"{line[:40]!r}, not" if times else "not"
+                raise ScenarioError(f"{where}: line {number} is {told} a whole number of ms")
             times.append(int(line))
             if len(times) > 1 and times[-1] < times[-2]:
                 raise ScenarioError(f"{where}: line {number} is earlier than the one before")

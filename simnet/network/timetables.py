@@ -40,7 +40,8 @@ def read_timetable(path: Path, where: str, ends: int, unit: Unit | None, edges: 
         factor = seconds_in(None, unit, False, where) if factor is None else factor
         start, end = (_time(cell) for cell in (row[-2:] if len(row) == len(columns) else ("", "")))
         if start is None or (end is None and row[-1] != ""):
-            raise ScenarioError(f"{line} is {','.join(cells)!r}, not {', '.join(columns)}")
+            told = f"{','.join(cells)[:60]!r}, not" if found else "not"
+            raise ScenarioError(f"{line} is {told} {', '.join(columns)}")
         who = tuple(sorted(_agent(name, agents, line) for name in row[:ends]))
         span = (start * factor, inf if end is None else end * factor)
         if span[0] >= span[1]:

@@ -51,9 +51,23 @@ class Topology(Part):
         except (TypeError, ValueError) as error:
             raise ScenarioError(f"topology.kind = {self.word!r}: {error}") from None
 
+    @property
+    def expected_size(self) -> tuple[int, float] | None:
+        """Agents and links, about, where they can be known before anything is drawn."""
+        return None
+
 
 class _Sized(Topology):
     agents: Agents = Field(5, description="number of agents")
+
+    @property
+    def expected_size(self) -> tuple[int, float]:
+        return self.agents, min(self.agents * self.expected_degree / 2, comb(self.agents, 2))
+
+    @property
+    def expected_degree(self) -> float:
+        """How many neighbours an agent has on average, about."""
+        return 2.0
 
 
 class Random(_Sized):
@@ -64,6 +78,10 @@ class Random(_Sized):
 
     kind: Literal["random"]
     mean_degree: Positive = Field(3.0, description="mean number of neighbours")
+
+    @property
+    def expected_degree(self) -> float:
+        return self.mean_degree
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         agents, number = self.agents, round(self.agents * self.mean_degree / 2)
@@ -111,6 +129,10 @@ class Complete(_Sized):
 
     kind: Literal["complete"]
 
+    @property
+    def expected_degree(self) -> float:
+        return self.agents - 1
+
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         return _graph(self.agents, np.column_stack(np.triu_indices(self.agents, 1)))
 
@@ -122,6 +144,10 @@ class Grid(_Sized):
     """
 
     kind: Literal["grid"]
+
+    @property
+    def expected_degree(self) -> float:
+        return 4.0
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         width = ceil(sqrt(self.agents))
@@ -137,6 +163,10 @@ class Regular(_Sized):
 
     kind: Literal["regular"]
     degree: Count = Field(3, description="neighbours of each agent")
+
+    @property
+    def expected_degree(self) -> float:
+        return self.degree
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         agents, degree = self.agents, self.degree
@@ -174,6 +204,10 @@ class SmallWorld(_Sized):
     degree: Count = Field(4, description="neighbours of each agent before rewiring; even")
     rewire: Probability = Field(0.1, description="probability that a link is rewired")
 
+    @property
+    def expected_degree(self) -> float:
+        return self.degree
+
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         import networkx as nx
 
@@ -201,6 +235,10 @@ class ScaleFree(_Sized):
     kind: Literal["scale-free"]
     attach: Count = Field(2, description="links of a new agent")
 
+    @property
+    def expected_degree(self) -> float:
+        return 2 * self.attach
+
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         import networkx as nx
 
@@ -218,6 +256,10 @@ class Geometric(_Sized):
 
     kind: Literal["geometric"]
     radius: Positive = Field(0.4, description="distance within which two agents are linked")
+
+    @property
+    def expected_degree(self) -> float:
+        return self.agents * pi * self.radius**2
 
     def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
         agents, radius = self.agents, self.radius

@@ -98,11 +98,15 @@ class Number:
     open_high: bool = False
     whole: bool = False
     units: Mapping[str, Decimal] | None = None
+    least: float = 0.0
+    """of the numbers above 0; `what` leaves it out because nobody comes near it"""
 
     def __call__(self, value: object) -> float | int:
         number = self._number(value)
         if number > self.high or (number == self.high and self.open_high) or number == math.inf:
             raise ValueError(self.what + self._limit())
+        if 0 < number < self.least:
+            raise ValueError(f"{self.what}, and at least {self.least:g}")
         inside = number > self.low or (number == self.low and not self.open_low)
         if not inside or number == -math.inf or (self.whole and number != int(number)):
             raise ValueError(self.what)
@@ -125,8 +129,11 @@ class Number:
 
     def _limit(self) -> str:
         """The upper bound, where `what` leaves it out because nobody comes near it."""
-        limit = "finite" if self.high == math.inf else f"at most {self.high:,.0f}"
-        return "" if self.high <= 1 else f", and {limit}"
+        if self.high <= 1:
+            return ""
+        if self.high == math.inf:
+            return ", and finite"
+        return f", and at most {self.high:,.0f}" if self.whole or self.high < 1e15 else f", and at most {self.high:g}"
 
 
 @dataclass(frozen=True)
@@ -187,20 +194,28 @@ _TIME = 'a time such as 0.02 or "20 ms"'
 _LINE = Text("a line of text, not blank")
 _INTEGER = Number("a whole number", -(2**53), 2**53, whole=True)
 _FINITE = Number("a number")
+_SMALL, _LARGE = 1e-30, 1e30
+"""Nobody means a number beyond these, and arithmetic can hold the products and squares of those within."""
 
 Probability = Annotated[float, BeforeValidator(Number("a probability lies between 0 and 1", 0, 1))]
 Share = Annotated[
     float,
-    BeforeValidator(Number("a share lies strictly between 0 and 1", 0, 1, open_low=True, open_high=True)),
+    BeforeValidator(Number("a share lies strictly between 0 and 1", 0, 1, open_low=True, open_high=True, least=_SMALL)),
 ]
-PositiveShare = Annotated[float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True))]
-Positive = Annotated[float, BeforeValidator(Number("a number above 0", 0, open_low=True))]
-NonNegative = Annotated[float, BeforeValidator(Number("a number of at least 0", 0))]
+PositiveShare = Annotated[
+    float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True, least=_SMALL))
+]
+Positive = Annotated[float, BeforeValidator(Number("a number above 0", 0, _LARGE, open_low=True, least=_SMALL))]
+NonNegative = Annotated[float, BeforeValidator(Number("a number of at least 0", 0, _LARGE))]
+Growth = Annotated[float, BeforeValidator(Number("a factor per round, from 0.001 to 1000", 1e-3, 1e3))]
 Count = Annotated[int, BeforeValidator(Number("a whole number of at least 1", 1, 2**53, whole=True))]
 Whole = Annotated[int, BeforeValidator(Number("a whole number of at least 0", 0, 2**53, whole=True))]
 Seconds = Annotated[float, BeforeValidator(Number(f"{_TIME}, at least 0", 0, 1e12, units=SECONDS))]
-PositiveSeconds = Annotated[float, BeforeValidator(Number(f"{_TIME}, above 0", 0, 1e12, open_low=True, units=SECONDS))]
-BIT_RATE = Number('a bit rate such as 1e7 or "10 Mbit/s", above 0', 0, open_low=True, units=BITS_PER_SECOND)
+PositiveSeconds = Annotated[
+    float, BeforeValidator(Number(f"{_TIME}, above 0", 0, 1e12, open_low=True, least=1e-9, units=SECONDS))
+]
+_RATE = 'a bit rate such as 1e7 or "10 Mbit/s", above 0'
+BIT_RATE = Number(_RATE, 0, 1e18, open_low=True, least=1e-6, units=BITS_PER_SECOND)
 Bandwidth = Annotated[float, BeforeValidator(BIT_RATE)]
 Size = Annotated[
     int,

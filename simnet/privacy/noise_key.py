@@ -31,11 +31,16 @@ def fresh_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
+_LONGEST = 200
+"""Characters of a key's file that are looked at."""
+
+
 def read_key(path: Path) -> bytes:
     """The key in a file of 64 hexadecimal digits, which only its owner may read."""
     where = f"privacy.noise_key = {str(path)!r}"
     try:
-        text, mode = path.read_text(encoding="ascii").strip(), path.stat().st_mode
+        with path.open(encoding="ascii") as handle:
+            text, mode = handle.read(_LONGEST).strip(), path.stat().st_mode
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise ScenarioError(f"{where}: the key cannot be read ({reason})") from None

@@ -180,9 +180,10 @@ def smallest_scale(loss_of_scale: Callable[[float], float], target: float, part:
         low, high = low / 8.0, low
         if low < _SMALLEST:
             return high
-    # brentq needs finite values; beyond 1e6 only the sign matters.
+    # brentq needs finite values; far beyond the target only the sign matters.
+    most = max(1e6, 2.0 * target)
     root = scipy.optimize.brentq(
-        lambda x: min(loss_of_scale(math.exp(x)), 1e6) - target, math.log(low), math.log(high), xtol=1e-10
+        lambda x: min(loss_of_scale(math.exp(x)), most) - target, math.log(low), math.log(high), xtol=1e-10
     )
     scale = math.exp(root)
     nudge = 1e-10

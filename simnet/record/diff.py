@@ -41,8 +41,13 @@ class Difference:
     fields: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that is told, line by line."""
+        return self.sentence, *self.notes
+
     def __str__(self) -> str:
-        return "\n".join((self.sentence, *self.notes))
+        return "\n".join(self.sentences)
 
 
 def diff(a: Path, b: Path) -> Difference | None:

@@ -56,7 +56,14 @@ checks what can be checked, the laws of the sampled agents included, and names t
 release is paid for before it is made, staleness is what the deliveries say it is.
 """
 
-_TYPES = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "anything"}
+_TYPES = {
+    "int": "integer",
+    "Whole": "integer",
+    "float": "number",
+    "str": "text",
+    "bool": "true or false",
+    "Any": "anything",
+}
 
 
 def reference() -> str:

@@ -10,9 +10,12 @@ whatever the BLAS.
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
+
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""A number of agents, rounds, messages or bytes: a log that holds others was not written by a run."""
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -33,15 +36,15 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 class AtAgent(Event, frozen=True, forbid_unknown_fields=True):
     """What happens at an agent, in one of its rounds."""
 
-    agent: int
-    round: int
+    agent: Whole
+    round: Whole
 
 
 class OfMessage(AtAgent, frozen=True, forbid_unknown_fields=True):
     """What happens to a message."""
 
-    peer: int
-    message: int
+    peer: Whole
+    message: Whole
 
 
 class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +52,7 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "the run started"
 
-    schema: int
+    schema: Whole
     """version of the event schema"""
     version: str
     """simnet's version"""
@@ -57,11 +60,11 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """true: the log also holds what the mechanisms did not release"""
     scenario: dict[str, Any]
     """the resolved scenario"""
-    edges: list[tuple[int, int]]
+    edges: list[tuple[Whole, Whole]]
     """links, each once"""
-    rows: list[int]
+    rows: list[Whole]
     """training rows of each agent (public)"""
-    features: int
+    features: Whole
     """length of a model"""
     test_error_is: str | None = None
     """what `test_error` is; absent if it is the share of errors"""
@@ -102,7 +105,7 @@ class SolveFinished(AtAgent, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "agent {agent} finished its solve of round {round}"
 
-    gradients: int
+    gradients: Whole
     """gradient evaluations used"""
     residual: float | None = None
     """gradient norm at the end (private logs only)"""
@@ -141,7 +144,7 @@ class PrivacySpent(AtAgent, frozen=True, forbid_unknown_fields=True):
     """name of the mechanism"""
     parameters: dict[str, float]
     """its parameters: enough to recompute ε from the log alone"""
-    times: int = 1
+    times: Whole = 1
     """uses paid for: a test pays in advance for all the releases that it may let pass"""
 
 
@@ -150,7 +153,7 @@ class BroadcastSent(AtAgent, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "agent {agent} broadcast in round {round}"
 
-    payload_bytes: int
+    payload_bytes: Whole
     """encoded model, without the frame"""
 
 
@@ -178,18 +181,18 @@ class ReportsGathered(Event, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "the reports of agent {agent}'s rows were gathered"
 
-    agent: int
-    messages: int
+    agent: Whole
+    messages: Whole
     """reports sent, one per row"""
-    delivered: int
+    delivered: Whole
     """reports that arrived"""
-    lost: int
+    lost: Whole
     """reports that did not"""
-    payload_bytes: int
+    payload_bytes: Whole
     """of all reports"""
-    wire_bytes: int
+    wire_bytes: Whole
     """of all reports, frames included: what left the senders"""
-    offered_bytes: int | None = None
+    offered_bytes: Whole | None = None
     """what was handed to the senders' lines; absent in logs of old versions: as `wire_bytes`"""
 
 
@@ -201,12 +204,12 @@ class MessageSent(OfMessage, frozen=True, forbid_unknown_fields=True):
     carries: Literal["value", "notice", "ack", "request", "reply"]
     """a model; only the news that none comes this round; in logs of old versions, the news that a message has arrived;
     of an agent that has lost its state, a question what was last heard from it, and the answer"""
-    payload_bytes: int
+    payload_bytes: Whole
     """what is encoded, without the frame; on a shared medium one transmission reaches all, and counts in one message"""
-    wire_bytes: int
+    wire_bytes: Whole
     """what left the host: the packets of the frame, with all that they add, but for those that the sender's own queue
     refused; on a shared medium it counts in one message; of a reliable transport the first packet if it left at once"""
-    offered_bytes: int | None = None
+    offered_bytes: Whole | None = None
     """what was handed to the host: all its packets, of a reliable transport the first one, if it did not have to wait;
     absent in logs of old versions: as `wire_bytes`"""
 
@@ -226,7 +229,7 @@ class MessageLost(OfMessage, frozen=True, forbid_unknown_fields=True):
     """it arrived with a wrong checksum; a reliable transport tried often enough; on a shared channel, another
     transmission was in the way, or no acknowledgement came; its sender went down before its last bit had left; absent:
     it did not arrive"""
-    unsent_bytes: int = 0
+    unsent_bytes: Whole = 0
     """what `message.sent` counts in `wire_bytes` and never left, because its sender went down or gave it up"""
 
 
@@ -250,7 +253,7 @@ class MessageUnreachable(OfMessage, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "message {message} from agent {agent} could not reach agent {peer}"
 
-    unsent_bytes: int = 0
+    unsent_bytes: Whole = 0
     """what `message.sent` counts in `wire_bytes` and never left: frames after one that a shared channel gave up"""
 
 
@@ -266,11 +269,11 @@ class MessageRetransmitted(OfMessage, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "agent {agent} sent message {message} to agent {peer} again"
 
-    attempt: int
+    attempt: Whole
     """2 for the first repetition"""
-    wire_bytes: int
+    wire_bytes: Whole
     """what left the host when it was sent once more"""
-    offered_bytes: int | None = None
+    offered_bytes: Whole | None = None
     """what was handed to the host; absent in logs of old versions: as `wire_bytes`"""
 
 
@@ -284,17 +287,17 @@ class PacketsSent(Event, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "agent {agent} had sent packets to agent {peer}"
 
-    agent: int
-    peer: int
-    segments: int
+    agent: Whole
+    peer: Whole
+    segments: Whole
     """packets with a part of a message that left the host"""
-    acknowledgements: int
+    acknowledgements: Whole
     """packets that acknowledge what the neighbour has sent and that left the host"""
-    wire_bytes: int
+    wire_bytes: Whole
     """what left the host, of both"""
-    offered_bytes: int
+    offered_bytes: Whole
     """what was handed to the host, of both"""
-    unsent_bytes: int = 0
+    unsent_bytes: Whole = 0
     """what was counted in `wire_bytes`, here or before, and never left, because the agent went down"""
 
 
@@ -303,7 +306,7 @@ class AirUsed(Event, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "agent {agent} was on the air for {airtime} s"
 
-    agent: int
+    agent: Whole
     airtime: float
     """seconds that it lasted"""
     heard: float
@@ -317,14 +320,14 @@ class SocketsCounted(Event, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "the sockets of agent {agent} sent {sent_bytes} bytes"
 
-    agent: int
-    sent_bytes: int
+    agent: Whole
+    sent_bytes: Whole
     """bytes inside TCP: frames, envelopes, TLS, and what was sent again"""
-    received_bytes: int
+    received_bytes: Whole
     """bytes inside TCP, each once"""
-    segments: int
+    segments: Whole
     """TCP segments sent, acknowledgements without data included"""
-    header_bytes: int
+    header_bytes: Whole
     """bytes of IP and TCP headers that these segments had, estimated"""
 
 
@@ -335,17 +338,17 @@ class UnderlayLink(Event, frozen=True, forbid_unknown_fields=True):
 
     link: str
     """its nodes, from>to"""
-    packets: int
+    packets: Whole
     """that it took, those that it lost included"""
-    bytes: int
+    bytes: Whole
     """of these packets, with all that they add"""
     utilisation: float
     """share of the run for which its line was busy"""
-    dropped: int
+    dropped: Whole
     """packets that its queue refused"""
-    lost: int
+    lost: Whole
     """packets lost on it"""
-    shared_by: int
+    shared_by: Whole
     """directions between neighbours whose route uses it"""
     bandwidth: float | None = None
     """bits per second; absent: no limit"""
@@ -356,8 +359,8 @@ class ValueUsed(AtAgent, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "agent {agent} used a value of agent {peer} in round {round}"
 
-    peer: int
-    staleness: int
+    peer: Whole
+    staleness: Whole
     """rounds between the value and the user's round; 0 is fresh"""
 
 
@@ -366,7 +369,7 @@ class RoundTimeout(AtAgent, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "agent {agent} lost patience in round {round}"
 
-    missing: int
+    missing: Whole
     """neighbours not heard of"""
 
 
@@ -381,9 +384,9 @@ class FaultEvent(Event, frozen=True, forbid_unknown_fields=True):
 
     fault: str
     """crash, link-down, partition or straggler"""
-    agent: int | None = None
-    peer: int | None = None
-    agents: list[int] | None = None
+    agent: Whole | None = None
+    peer: Whole | None = None
+    agents: list[Whole] | None = None
     """of a partition: one side"""
 
 
@@ -404,7 +407,7 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "round {round} was evaluated"
 
-    round: int
+    round: Whole
     test_error: float
     """share of errors on the test set, or what `test_error_is` of `run.started` says; mean over agents"""
     consensus: float
@@ -430,7 +433,7 @@ class RunFinished(Event, frozen=True, forbid_unknown_fields=True):
 
     told: ClassVar[str] = "the run finished"
 
-    rounds: list[int]
+    rounds: list[Whole]
     """last round that each agent finished"""
     digest: str
     """sha256 of the canonical events: the same on nearly every machine"""

@@ -6,8 +6,9 @@ import io
 import json
 import platform
 import re
+import tomllib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO, Self
 
 from threadpoolctl import threadpool_info
 
+from simnet.allowance import Allowance, read_whole
 from simnet.errors import LogError
 from simnet.record.atomic import AtomicFolder, finish, interrupts_waiting, refusing
 from simnet.record.formats import csv_text, json_text
@@ -22,6 +24,8 @@ from simnet.record.log import LOG
 from simnet.version import VERSION
 
 _FAILURE = "the run cannot be stored"
+_TABLES = 8
+"""How much more than its text a table takes while it is compared."""
 _PACKAGES = ("numpy", "scipy", "simpy", "networkx", "structlog", "msgspec", "pydantic", "zstandard")
 
 
@@ -131,14 +135,42 @@ def slug(name: str) -> str:
     return re.sub(r"[\W_]+", "-", plain)[:60].strip("-") or "unnamed"
 
 
+def load_bytes(path: Path) -> bytes:
+    """What a file of a run folder holds; LogError if it cannot be read.
+
+    Folders come from strangers: a file that is a link to something outside is not the folder's own.
+    """
+    try:
+        if path.resolve().parent != path.parent.resolve():
+            raise LogError("it is a link out of its folder")
+        return read_whole(path, Allowance(LogError), _TABLES)
+    except LogError as error:
+        raise LogError(f"{path}: {error}") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+        raise LogError(f"{path}: {getattr(error, 'strerror', None) or 'it cannot be read'}") from None
+
+
 def load_json(path: Path) -> Any:
     """What a file of a run folder holds; LogError if it cannot be read."""
+    return _parsed(path, json.loads, "JSON")
+
+
+def load_toml(path: Path) -> Any:
+    """The tables of a file of a run folder; none if there is no such file, LogError if it cannot be read."""
+    if not path.is_symlink() and not path.exists():
+        return {}
+    return _parsed(path, lambda raw: tomllib.loads(raw.decode()), "TOML")
+
+
+def _parsed(path: Path, parse: Callable[[bytes], Any], what: str) -> Any:
+    raw = load_bytes(path)
     try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise LogError(f"{path}: {error.strerror}") from None
+        Allowance(LogError).json(raw)
+        return parse(raw)
+    except LogError as error:
+        raise LogError(f"{path}: {error}") from None
     except (ValueError, RecursionError):
-        raise LogError(f"{path} is not JSON") from None
+        raise LogError(f"{path} is not {what}") from None
 
 
 def load_summary(folder: Path) -> dict[str, Any]:

@@ -9,25 +9,34 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol
 
-from simnet.errors import SimnetError
+from simnet.errors import LogError, SimnetError
+from simnet.printable import harmless
 from simnet.record.events import EVENTS
 from simnet.record.lines import line
 from simnet.record.log import read
 
+_DEEPEST = 100
+"""Levels, or dots in a name."""
 _MOST = 200
 """Rows that a notebook shows."""
 
 
+class Writable(Protocol):
+    """What text can be written to."""
+
+    def write(self, text: str, /) -> object: ...
+
+
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows with the same columns, which the first row names; None is empty."""
+    """Rows with the same columns, which the first row names; None is empty, and no text is a formula."""
     if not rows:
         return ""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows[0])
-    writer.writerows(row.values() for row in rows)
+    writer.writerow(map(harmless, rows[0]))
+    writer.writerows(map(harmless, row.values()) for row in rows)
     return out.getvalue()
 
 
@@ -50,6 +59,8 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     >>> flat({"network": {"link": {"queue": 64}}, "seed": 1})
     {'network.link.queue': 64, 'seed': 1}
     """
+    if prefix.count(".") > _DEEPEST:
+        raise LogError(f"{prefix[:40]}… is nested deeper than anything that a run writes")
     found: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
@@ -85,7 +96,7 @@ def _shown(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
 
 
-def export_jsonl(path: Path, handle: TextIO) -> None:
+def export_jsonl(path: Path, handle: Writable) -> None:
     """All events as the log holds them, one line of JSON per event.
 
     The seal stands at the end of a log. So an altered log raises `LogError` only there, after its lines are out.
@@ -94,8 +105,11 @@ def export_jsonl(path: Path, handle: TextIO) -> None:
         handle.write(line(seq, t, event).decode() + "\n")
 
 
-def export_csv(path: Path, kind: str, handle: TextIO) -> None:
-    """All events of one kind: `seq`, `t` and the kind's own fields. What is missing is empty, lists are JSON."""
+def export_csv(path: Path, kind: str, handle: Writable) -> None:
+    """All events of one kind: `seq`, `t` and the kind's own fields. What is missing is empty, lists are JSON.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe.
+    """
     if kind not in EVENTS:
         raise SimnetError(f"{kind!r} is not a kind of event: choose one of {', '.join(EVENTS)}")
     wanted = EVENTS[kind]
@@ -109,4 +123,4 @@ def export_csv(path: Path, kind: str, handle: TextIO) -> None:
 def _cell(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict, tuple)) else value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict, tuple)) else harmless(value)

@@ -13,6 +13,7 @@
 - On a shared channel an agent sends one thing at a time.
 - A physical link is told of once, at the end, and its line is not busy for longer than the run.
 - A round is evaluated when all agents have finished it, and the last line tells how far each agent came.
+- An agent plays the rounds of the scenario, unless it is down at the end or `until` has come.
 
 `Laws` is a subscriber like any metric. However long the run, it remembers one entry per agent, per link and per message
 in flight. The laws come in six groups: rounds, messages, reach, air (if agents share a channel), underlay (if there is
@@ -136,12 +137,20 @@ class _Run:
         """Groups of laws about what this run does not have."""
         self.physical: set[str] = set()
         """Physical links that were told of."""
-        self.until: float | None = settings.get("until")
+        until, rounds = settings.get("until"), settings.get("rounds")
+        self.until = until if isinstance(until, (int, float)) else None
+        self.rounds = rounds if isinstance(rounds, int) else None
+        """How many rounds every agent is to play; None: nobody knows."""
         peers = settings.get("network.peers")
         self.peers = peers if isinstance(peers, int) else None
         """How many neighbours an agent speaks to in a round; None: all."""
         self.one_way = settings.get("algorithm.hub") == "trusted"
         """A trusted hub has all the rows: its leaves only listen, and it uses no values of theirs."""
+
+
+def _few(numbers: list[int]) -> str:
+    """Numbers for a sentence."""
+    return str(numbers) if len(numbers) <= _SHOWN else f"{numbers[:_SHOWN]} …"
 
 
 def _who(event: events.AtAgent) -> str:
@@ -414,8 +423,18 @@ def _evaluated(run: _Run, event: events.EvaluationDone) -> None:
 def _finished(run: _Run, event: events.RunFinished) -> None:
     rounds = [agent.finished for agent in run.told.values()]
     told = [round for agent, round in enumerate(event.rounds) if agent in run.told]
-    if told != rounds:
-        run.complain(f"the last line says that the agents finished the rounds {told}, but it was {rounds}")
+    if told != rounds or len(event.rounds) != len(run.agents):
+        run.complain(f"the last line says that the agents finished the rounds {_few(told)}, but it was {_few(rounds)}")
+    if run.rounds is None:
+        return
+    timely = run.until is None or run.t < run.until - _NANOSECONDS
+    wrong = [
+        (agent, round)
+        for agent, round in zip(run.told, rounds, strict=True)
+        if round > run.rounds or (round < run.rounds and timely and run.down[agent] <= 0)
+    ]
+    for agent, round in wrong[:1]:
+        run.complain(f"agent {agent} finished {round} rounds of the {run.rounds} that the scenario asks for")
 
 
 _Check = Callable[[_Run, Any], None]

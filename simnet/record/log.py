@@ -22,6 +22,7 @@ import msgspec
 import zstandard
 from msgspec.structs import astuple
 
+from simnet.allowance import Allowance
 from simnet.errors import LogError
 from simnet.record.events import SCHEMA, Event, RunFinished, RunStarted
 from simnet.record.lines import LINES, canonical, encode_lines, line, parse, stamp
@@ -40,8 +41,12 @@ _NULL = re.compile(rb'^\{"seq":([0-9]+),"t":[^,]*,"event":"([a-z.]+)",.*:null', 
 # Level 1 packs event logs as small as level 3 does, in less than half the time.
 _LEVEL = 1
 _SEAL = b"\x50\x2a\x4d\x18" + (32).to_bytes(4, "little")
-# Bytes read at a time. zstd packs at most 128 KiB into four bytes: a hostile file cannot fill the memory at once.
-_CHUNK = 1 << 12
+# Bytes unpacked at a time. zstd packs at most 128 KiB into four bytes: no step gives more than 8 MiB.
+_CHUNK = 1 << 8
+_WINDOW = 1 << 23
+"""What zstd may look back on while it unpacks; a file may ask for more, and does not get it."""
+_AGENT, _LINK = 1500, 1000
+"""Bytes that whoever checks or counts a run keeps for each."""
 
 
 class LogWriter:
@@ -175,14 +180,15 @@ def find_log(path: Path) -> Path:
     return path / LOG
 
 
-def read(source: Path | bytes) -> Iterator[Recorded]:
+def read(source: Path | bytes, allowance: Allowance | None = None) -> Iterator[Recorded]:
     """The events of a run folder, a log or its bytes, checked as they come: schema, order, seal.
 
-    The check of the seals comes last, so a caller must not act on events before the iterator is exhausted.
+    The check of the seals comes last, so a caller must not act on events before the iterator is exhausted. What the
+    caller keeps of the events counts too: a log is refused when the process has grown by more than the `allowance`.
     """
     expected, before, sealed, thinned = 1, 0.0, False, False
-    hashes = _Lines()
-    lines = _split(unpack_sealed(source if isinstance(source, bytes) else find_log(source)))
+    hashes, allowance = _Lines(), allowance or Allowance(LogError)
+    lines = _split(unpack_sealed(source if isinstance(source, bytes) else find_log(source)), allowance)
     while True:
         try:
             raw = next(lines, None)
@@ -193,8 +199,10 @@ def read(source: Path | bytes) -> Iterator[Recorded]:
         if sealed:
             raise LogError(f"line {expected}: something follows the run's last event")
         try:
+            allowance.json(raw)
             seq, t, event = _checked(raw, expected, before, thinned)
             if type(event) is RunStarted:
+                _fits(event, allowance)
                 thinned = Thinning.of(event.scenario) is not None
             hashed = canonical(seq, t, event, raw)
         except LogError as error:
@@ -226,20 +234,35 @@ def _checked(raw: bytes, expected: int, before: float, thinned: bool) -> Recorde
     return seq, t, event
 
 
+def _fits(start: RunStarted, allowance: Allowance) -> None:
+    agents, links = len(start.rows), len(start.edges)
+    allowance.need(_AGENT * agents + _LINK * links, f"a run of {agents:,} agents and {links:,} links")
+
+
 def _place(seq: int, t: float) -> str:
     return f"after event {seq} at t = {t:g} s" if seq else "before its first event"
 
 
-def _split(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _split(blocks: Iterable[bytes], allowance: Allowance) -> Iterator[bytes]:
     """Lines, whatever the blocks they come in."""
     pieces: list[bytes] = []
+    length = since = 0
     for block in blocks:
-        first, *others = block.split(b"\n")
-        pieces.append(first)
-        if others:
-            yield b"".join(pieces)
-            yield from others[:-1]
-            pieces = others[-1:]
+        # Millions of short lines would take fifty times the memory of their block.
+        for place in range(0, len(block), _BLOCK):
+            first, *others = block[place : place + _BLOCK].split(b"\n")
+            pieces.append(first)
+            length += len(first)
+            if length > allowance.longest_line:
+                raise allowance.refusal(f"a line of more than {allowance.longest_line:,} bytes")
+            if others:
+                yield b"".join(pieces)
+                yield from others[:-1]
+                pieces, length = others[-1:], len(others[-1])
+        since += len(block)
+        if since > _BLOCK:
+            allowance.check()
+            since = 0
     if any(pieces):
         raise LogError("altered: the last line has no end")
 
@@ -254,7 +277,7 @@ def unpack_sealed(source: Path | bytes) -> Iterator[bytes]:
 
 
 def _unpack(handle: BinaryIO) -> Iterator[bytes]:
-    packed, total = zstandard.ZstdDecompressor().decompressobj(), sha256()
+    packed, total = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj(), sha256()
     rest, empty = b"", True
     try:
         while not packed.eof and (chunk := handle.read(_CHUNK)):

@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 from pydantic import Field
 
+from simnet.allowance import Allowance
+from simnet.errors import LogError
 from simnet.network.model import WayOut, way_out
 from simnet.parts.fields import NonNegative
 from simnet.parts.part import Section
@@ -206,7 +208,7 @@ class Metrics:
     def _started(self, event: events.RunStarted) -> None:
         self.start = event
         if self.observed is None and event.scenario["privacy"].get("observers"):
-            self.observed, self._feeds = Observed(), True
+            self.observed, self._feeds = Observed(Allowance(LogError)), True
             self.observed(self._events, self._now, event)
         self._degrees = Counter(agent for edge in event.edges for agent in edge)
         self._skips |= dict.fromkeys(event.silences, 0)
@@ -327,6 +329,7 @@ class Metrics:
         errors = (self._accuracy and self._accuracy.agent_test_error) or []
         losses = (self._accuracy and self._accuracy.agent_train_loss) or []
         finished = self.end.rounds if self.end else []
+        aired, worked = any(self._air.sent), self._gradients is not None
         rows = []
         for agent, held in enumerate(self.start.rows if self.start else ()):
             row: Row = {"agent": agent, "rows": held, "degree": self._degrees[agent]}
@@ -335,8 +338,8 @@ class Metrics:
             privacy = self._privacy.agent(agent)
             row["staleness_mean"] = self.counters["staleness_sum"][agent] / used if used else 0.0
             row["missed_share"] = self.counters["missed"][agent] / used if used else 0.0
-            row["gradients"] = self.counters["gradients"][agent] if self._gradients is not None else None
-            if any(self._air.sent):
+            row["gradients"] = self.counters["gradients"][agent] if worked else None
+            if aired:
                 row["airtime"] = self._air.sent[agent]
             if agent in self._sockets:
                 row["socket_bytes"] = self._sockets[agent].sent_bytes

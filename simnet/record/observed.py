@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simnet.allowance import Allowance
 from simnet.privacy.mechanisms import primal_shift
 from simnet.privacy.observers import InitialNoise, Row, epsilon_of_shift, exposures
 from simnet.record import events
@@ -39,10 +40,11 @@ AGENT = "agent"
 
 
 class Observed:
-    """A subscriber that retraces a linear method."""
+    """A subscriber that retraces a linear method; the log of a stranger gets an allowance."""
 
-    def __init__(self) -> None:
+    def __init__(self, allowance: Allowance | None = None) -> None:
         self.kinds = frozenset(_HANDLERS)
+        self._allowance = allowance
         self.linear = False
         """Whether the method says that it is one; no other can be retraced."""
 
@@ -73,6 +75,8 @@ class Observed:
         self._delta: float = event.scenario["privacy"]["delta"]
         self._in_step = event.in_step
         width = agents * (1 + (event.scenario["rounds"] if self._relayed else 0))
+        if self._allowance is not None:
+            self._allowance.need(8.0 * agents * width, "what each agent saw")
         self._value: list[Scaled] = [(_unit(width, agent), 0) for agent in range(agents)]
         self._told: list[dict[int, Scaled]] = [{} for _ in range(agents)]
         """each agent's messages, by their rounds"""

@@ -26,6 +26,7 @@ from simnet.record.folder import RunFolder
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics
 from simnet.record.thinning import refuse_thinned
+from simnet.record.verify import Accept, anything, feed, figures
 
 
 def _evaluation(event: events.EvaluationDone) -> events.EvaluationDone:
@@ -62,7 +63,7 @@ _MADE_OF: dict[type[events.Event], Callable[[Any], events.Event | None]] = {
 """What a published record holds of each kind of event. A kind that is not here is refused: somebody has to decide."""
 
 
-def publish(run: Path, out: Path, *, public_rows: bool = False) -> Path:
+def publish(run: Path, out: Path, *, public_rows: bool = False, accept: Accept = anything) -> Path:
     """Write a record of `run` that may be given away, as a run folder of its own under `out`.
 
     Args:
@@ -70,16 +71,18 @@ def publish(run: Path, out: Path, *, public_rows: bool = False) -> Path:
         out: where the folder goes.
         public_rows: nothing has to be protected; without it, noise from the seed, a caveat or an infinite ε is a reason
             to refuse. The record then says that nothing in it protects its rows.
+        accept: looks at the first line, and may refuse it.
     """
     recorded = read(run)
     _, t, start = next(recorded)
     assert isinstance(start, events.RunStarted)
+    accept(start)
     first = _first(start, run, public_rows=public_rows)
     metrics, number = Metrics(), 1
     with RunFolder(out, str(start.scenario["name"])) as folder:
         writer = LogWriter(folder.log)
         for each in (writer, metrics):
-            each(number, t, first)
+            feed(each, number, t, first)
         for _, t, event in recorded:
             if type(event) not in _MADE_OF:
                 raise LogError(f"{event.kind}: nobody has said what a published record may hold of it")
@@ -87,13 +90,13 @@ def publish(run: Path, out: Path, *, public_rows: bool = False) -> Path:
             if told is not None:
                 number += 1
                 for each in (writer, metrics):
-                    each(number, t, told)
+                    feed(each, number, t, told)
         writer.close()
-        summary = metrics.summary(writer.digest, None)
+        summary, agents = figures(metrics, writer.digest)
         if not public_rows:
             _refuse_what_no_proof_covers(summary["privacy"], run)
         text = tomli_w.dumps(first.scenario)
-        return folder.commit(writer.digest, text, metrics.rounds, metrics.agents, summary)
+        return folder.commit(writer.digest, text, metrics.rounds, agents, summary)
 
 
 def _first(start: events.RunStarted, run: Path, *, public_rows: bool) -> events.RunStarted:

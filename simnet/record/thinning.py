@@ -65,8 +65,11 @@ class Thinning:
     @classmethod
     def of(cls, scenario: dict[str, Any]) -> Thinning | None:
         """What a resolved scenario, as in a log's first line, says of its log; None if nothing is left out."""
+        seed = scenario.get("seed", 0)
+        if not isinstance(seed, int):
+            raise LogError("its scenario's seed is not a whole number")
         try:
-            return Log.model_validate(scenario.get("log", {})).thinning(scenario.get("seed", 0))
+            return Log.model_validate(scenario.get("log", {})).thinning(seed)
         except ValidationError:
             raise LogError("its scenario's [log] is not one that this simnet can read") from None
 

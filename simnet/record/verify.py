@@ -10,23 +10,34 @@ import csv
 import io
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from simnet.errors import BudgetError, LogError, SimnetError
 from simnet.privacy.ledger import Account
+from simnet.record.bus import Subscriber
 from simnet.record.events import Event, PrivacySpent, RunFinished, RunStarted
-from simnet.record.folder import load_summary
+from simnet.record.folder import load_bytes, load_summary, load_toml
 from simnet.record.formats import csv_text, flat, json_text
 from simnet.record.laws import Laws
 from simnet.record.log import find_log, read
-from simnet.record.metrics import Metrics, PrivacyMeter
+from simnet.record.metrics import Metrics, PrivacyMeter, Row
 from simnet.record.thinning import Thinning, refuse_thinned
 
 _SHOWN = 20
+_LONGEST = 80
+"""Characters of a value that are shown."""
+
+
+Accept = Callable[[RunStarted], object]
+"""Looks at the first line of a log, and raises LogError if there can be no such run."""
+
+
+def anything(start: RunStarted) -> None:
+    """Accept every first line."""
 
 
 @dataclass(frozen=True)
@@ -42,95 +53,134 @@ class Report:
     """what could not be checked, and why"""
 
 
-def verify(path: Path, aligned: Collection[str]) -> Report:
+def verify(path: Path, aligned: Collection[str], accept: Accept = anything) -> Report:
     """Check a run folder or a log; `aligned` is as in `Laws`. A log that cannot be read to its end is a finding.
 
-    The log of a run folder must also be the one that its summary.json speaks of, and spend the ε that stands there.
+    The log of a run folder must also be the one that its other files speak of, and spend the ε that stands there.
     """
-    laws, thinning = Laws(aligned), None
-    count, digest, meter = 0, "", None
-    findings = []
+    laws, spending, last = Laws(aligned), _Spending(), RunFinished([], "", "")
+    start, count = None, 0
     try:
         for seq, t, event in read(path):
+            if isinstance(event, RunStarted):
+                accept(event)
+                start = event
             laws(seq, t, event)
             count = seq
-            if isinstance(event, RunStarted):
-                thinning = Thinning.of(event.scenario)
-                if "privacy" in event.scenario:
-                    meter = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
-            elif isinstance(event, PrivacySpent) and meter is not None:
-                meter.spend(event)
-            elif isinstance(event, RunFinished):
-                digest = event.digest
+            spending(event)
+            if isinstance(event, RunFinished):
+                last = event
+        spent = spending.total()
     except LogError as error:
         return Report(count, "", (str(error),))
-    except BudgetError as error:
-        return Report(count, digest, (f"event {count}, privacy.spent: {error}",))
-    findings += laws.finish()
-    holds_charges = thinning is None or (PrivacySpent in thinning.kinds and thinning.share is None)
-    spent = meter.network() if meter is not None and holds_charges else None
+    except (BudgetError, ArithmeticError) as error:
+        return Report(count, "", (f"event {count}, privacy.spent: {error}",))
+    assert start is not None  # `read` checked that there is a first line
+    findings = laws.finish()
     if Path(path).is_dir():
-        findings += _summary_findings(Path(path), digest, spent)
-    missing = [f"the laws of {title}" for title in laws.unchecked] + ([] if holds_charges else ["ε"])
+        findings += _folder_findings(Path(path), start, last.digest, spent)
+    thinning = Thinning.of(start.scenario)
+    missing = [f"the laws of {title}" for title in laws.unchecked] + ([] if spending.known else ["ε"])
     notes = [] if thinning is None else [f"{thinning}; not checked: {', '.join(missing) or 'nothing'}"]
-    return Report(count, digest, tuple(findings), spent, tuple(notes))
+    return Report(count, last.digest, tuple(findings), spent, tuple(notes))
 
 
-def _summary_findings(folder: Path, digest: str, spent: Account | None) -> list[str]:
+class _Spending:
+    """The ε of a log's charges, where it holds all of them and says at which δ."""
+
+    def __init__(self) -> None:
+        self._meter: PrivacyMeter | None = None
+        self._agents = 0
+        self.known = True
+        """Whether a log that says nothing of charges has none."""
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            thinning, self._agents = Thinning.of(event.scenario), len(event.rows)
+            self.known = thinning is None or (PrivacySpent in thinning.kinds and thinning.share is None)
+            delta = flat(event.scenario).get("privacy.delta")
+            if isinstance(delta, float) and 0.0 < delta < 1.0:
+                self._meter = PrivacyMeter(delta, self._agents)
+        elif isinstance(event, PrivacySpent) and self._meter is not None and event.agent < self._agents:
+            self._meter.spend(event)
+
+    def total(self) -> Account | None:
+        return self._meter.network() if self._meter is not None and self.known else None
+
+
+def _folder_findings(folder: Path, start: RunStarted, digest: str, spent: Account | None) -> list[str]:
+    """Where the other files of a run folder do not speak of its log."""
     try:
-        summary = load_summary(folder)
+        summary, told = load_summary(folder), load_toml(folder / "scenario.toml")
     except LogError as error:
         return [str(error)]
-    told = summary.get("digest")
-    if told != digest:
-        return [f"summary.json speaks of another run: its digest is {told}, the log's {digest}"]
-    if spent is None:
-        return []
-    found, stated = spent.figures(), summary.get("privacy", {})
+    if summary.get("digest") != digest:
+        return [f"summary.json speaks of another run: its digest is {summary.get('digest')}, the log's {digest}"]
+    stated, logged = flat(summary), flat(start.scenario)
+    found = {"scenario": logged.get("name"), "algorithm": logged.get("algorithm.name"), "agents": len(start.rows)}
+    found |= {name: logged.get(name) for name in ("seed", "rounds")}
+    if spent is not None:
+        found |= {f"privacy.{name}": value for name, value in spent.figures().items()}
     return [
-        f"summary.json says {name} = {stated.get(name)}, the log's charges come to {epsilon}"
-        for name, epsilon in found.items()
-        if not same(stated.get(name), epsilon)
-    ]
+        f"summary.json says {name} = {_shown(stated.get(name))}, the log {_shown(value)}"
+        for name, value in found.items()
+        if not same(stated.get(name), value)
+    ] + [
+        f"scenario.toml says {name} = {_shown(value)}, the log {_shown(logged.get(name))}"
+        for name, value in flat(told).items()
+        if not same(value, logged.get(name))
+    ][:_SHOWN]
 
 
 def same(stated: object, found: object) -> bool:
     """Whether two figures agree, but for the last bits of ε, which depend on the processor's logarithms."""
-    if isinstance(stated, (int, float)) and isinstance(found, (int, float)):
+    if isinstance(stated, (int, float)) and isinstance(found, (int, float)) and max(abs(stated), abs(found)) < 1e300:
         return math.isclose(stated, found, rel_tol=1e-9) or (math.isnan(stated) and math.isnan(found))
     return bool(stated == found)
 
 
-def replay(path: Path) -> Report:
+def replay(path: Path, accept: Accept = anything) -> Report:
     """Compare summary.json, rounds.csv and agents.csv with what the log gives; only `time.wall` is left out."""
     log = find_log(path)
     metrics = Metrics()
     count, digest = 0, ""
     for seq, t, event in read(log):
-        _feed(metrics, seq, t, event)
-        count = seq
         if isinstance(event, RunStarted):
+            accept(event)
             refuse_thinned(event)
-        elif isinstance(event, RunFinished):
+        feed(metrics, seq, t, event)
+        count = seq
+        if isinstance(event, RunFinished):
             digest = event.digest
-    try:
-        summary = metrics.summary(digest, None)
-    except (LookupError, TypeError, ValueError) as error:
-        raise LogError(f"the log gives no summary: its scenario lacks something ({error!r})") from None
-    findings = [
-        *_figure_findings(log.parent, summary),
-        *_table_findings(log.parent / "rounds.csv", csv_text(metrics.rounds)),
-        *_table_findings(log.parent / "agents.csv", csv_text(metrics.agents)),
-    ]
-    more = [f"and {len(findings) - _SHOWN} more"] if len(findings) > _SHOWN else []
-    return Report(count, digest, (*findings[:_SHOWN], *more))
+    summary, agents = figures(metrics, digest)
+    findings = chain(
+        _figure_findings(log.parent, summary),
+        _table_findings(log.parent / "rounds.csv", csv_text(metrics.rounds)),
+        _table_findings(log.parent / "agents.csv", csv_text(agents)),
+    )
+    shown = list(islice(findings, _SHOWN))
+    more = sum(1 for _ in findings)
+    return Report(count, digest, (*shown, *([f"and {more} more"] if more else [])))
 
 
-def _feed(metrics: Metrics, seq: int, t: float, event: Event) -> None:
+_SENSELESS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, SimnetError)
+"""What figures of events that make no sense end in."""
+
+
+def feed(subscriber: Subscriber, seq: int, t: float, event: Event) -> None:
+    """Hand an event of a stranger's log to who computes with it; LogError if it makes no sense there."""
     try:
-        metrics(seq, t, event)
-    except (LookupError, TypeError, SimnetError) as error:
+        subscriber(seq, t, event)
+    except _SENSELESS as error:
         raise LogError(f"event {seq}, {event.kind}: no figures can be computed from it ({error!r})") from None
+
+
+def figures(metrics: Metrics, digest: str) -> tuple[dict[str, Any], list[Row]]:
+    """The summary and the table of agents that a stranger's log gives; LogError if it gives none."""
+    try:
+        return metrics.summary(digest, None), metrics.agents
+    except _SENSELESS as error:
+        raise LogError(f"the log gives no summary: its scenario lacks something ({error!r})") from None
 
 
 def _figure_findings(folder: Path, summary: dict[str, Any]) -> Iterator[str]:
@@ -147,29 +197,37 @@ def _figure_findings(folder: Path, summary: dict[str, Any]) -> Iterator[str]:
 
 
 def _table_findings(path: Path, computed: str) -> Iterator[str]:
+    expected = csv.reader(io.StringIO(computed))
     try:
-        stored = _table(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        yield f"{path}: {error.strerror}"
+        stored = csv.reader(io.StringIO(load_bytes(path).decode()))
+        heading = next(stored, None)
+    except LogError as error:
+        yield str(error)
         return
     except (ValueError, csv.Error):
         yield f"{path} is not a table"
         return
-    expected = _table(computed)
-    if stored[:1] != expected[:1]:
+    columns = next(expected, None)
+    if columns is None or heading != columns:
         yield f"{path.name}: the columns are not those that the log gives"
         return
-    if len(stored) != len(expected):
-        yield f"{path.name}: there are {len(stored) - 1} rows, the log gives {len(expected) - 1}"
-    for told, found in zip(stored[1:], expected[1:], strict=False):
-        for column, a, b in zip_longest(expected[0], told, found):
-            if not same(_number(a), _number(b)):
-                row = f"{expected[0][0]} {found[0]}"
-                yield f"{path.name}, {row}: {column} is {_shown(a)}, the log gives {_shown(b)}"
+    rows = [0, 0]
+    try:
+        for told, found in zip_longest(stored, expected):
+            rows = [rows[0] + (told is not None), rows[1] + (found is not None)]
+            if told is not None and found is not None:
+                yield from _row_findings(path.name, columns, told, found)
+    except csv.Error:
+        yield f"{path} is not a table"
+        return
+    if rows[0] != rows[1]:
+        yield f"{path.name}: there are {rows[0]} rows, the log gives {rows[1]}"
 
 
-def _table(text: str) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(text)))
+def _row_findings(name: str, columns: list[str], told: list[str], found: list[str]) -> Iterator[str]:
+    for column, a, b in zip_longest(columns, told, found):
+        if not same(_number(a), _number(b)):
+            yield f"{name}, {columns[0]} {found[0]}: {column} is {_shown(a)}, the log gives {_shown(b)}"
 
 
 def _number(cell: str | None) -> float | str | None:
@@ -180,4 +238,5 @@ def _number(cell: str | None) -> float | str | None:
 
 
 def _shown(value: object) -> str:
-    return "missing" if value is None or value == "" else str(value)
+    text = "missing" if value is None or value == "" else str(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from simnet.errors import LogError
 from simnet.record.atomic import refusing, write_file
 from simnet.record.log import find_log
 from simnet.studies import PLAN
@@ -24,7 +25,11 @@ def report(source: Path, output: Path | None = None) -> Path:
         from simnet.report.run_facts import read_run
         from simnet.report.run_page import run_page
 
-        folder, text = find_log(source).parent, run_page(read_run(source))
+        folder, run = find_log(source).parent, read_run(source)
+        try:
+            text = run_page(run)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise LogError(f"{source}: no page can be made of figures that no run gives ({error!r})") from None
     target = folder / "report.html" if output is None else Path(output)
     with refusing(target, "the report cannot be written"):
         write_file(target, text.encode())

@@ -7,6 +7,7 @@ the page plays back. The log is checked on the way: schema, order, seals, and th
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
 from dataclasses import dataclass
@@ -17,16 +18,19 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.agent.pacing import ALIGNED
-from simnet.errors import LogError, SimnetError
+from simnet.errors import LogError
 from simnet.privacy.mechanisms import mechanism
 from simnet.record import events
 from simnet.record.events import FATES
 from simnet.record.folder import load_json, load_summary
+from simnet.record.formats import flat
 from simnet.record.laws import Laws
 from simnet.record.log import find_log, read
 from simnet.record.metrics import Metrics, PrivacyMeter, Row
 from simnet.record.thinning import refuse_thinned
+from simnet.record.verify import feed, figures
 from simnet.report.playback import Playback
+from simnet.scenario.embedded import embedded_scenario
 
 _INTERVALS = 60
 _PRICED = 20_000
@@ -63,25 +67,25 @@ def read_run(path: Path) -> RunFacts:
     laws, metrics = Laws(ALIGNED), Metrics()
     links, flow, charges, playback = LinkCounts(), MessageFlow(), Charges(), Playback()
     for seq, t, event in read(log):
+        if isinstance(event, events.RunStarted):
+            embedded_scenario(event)
+            refuse_thinned(event)
         laws(seq, t, event)
         if found := laws.finish():
             raise LogError(f"{log}: the log breaks a law of runs: {found[0]}")
-        if isinstance(event, events.RunStarted):
-            refuse_thinned(event)
-        try:
-            for subscriber in (metrics, links, flow, charges, playback):
-                subscriber(seq, t, event)
-        except (LookupError, TypeError, SimnetError) as error:
-            raise LogError(f"{log}: event {seq}, {event.kind}: no figures can be computed from it ({error})") from None
+        for subscriber in (metrics, links, flow, charges, playback):
+            feed(subscriber, seq, t, event)
     assert metrics.start is not None  # `read` checked that there is a first line,
     assert metrics.end is not None  # and a last one
     environment = log.with_name("environment.json")
     stored = load_json(environment) if environment.exists() else None
+    summary, agents = figures(metrics, metrics.end.digest)
+    summary["time"]["wall"] = _wall(path, metrics.end.digest)
     return RunFacts(
         start=metrics.start,
-        summary=_summary(path, log, metrics, metrics.end.digest),
+        summary=summary,
         rounds=metrics.rounds,
-        agents=metrics.agents,
+        agents=agents,
         staleness=dict(sorted(metrics.staleness.items())),
         links=links,
         flow=flow,
@@ -91,17 +95,13 @@ def read_run(path: Path) -> RunFacts:
     )
 
 
-def _summary(path: Path, log: Path, metrics: Metrics, digest: str) -> dict[str, Any]:
-    """The summary that the log gives; a run folder also knows how long the computing took."""
-    try:
-        summary = metrics.summary(digest, None)
-    except (LookupError, TypeError, ValueError) as error:
-        raise LogError(f"{log}: the log gives no summary: its scenario lacks something ({error!r})") from None
+def _wall(path: Path, digest: str) -> float | None:
+    """How long the computing took, which only a run folder knows."""
     stored: dict[str, Any] = load_summary(path) if path.is_dir() else {"digest": digest}
     if stored.get("digest") != digest:
         raise LogError(f"{path}: summary.json speaks of another run than the log: its digest is not {digest[:12]}")
-    summary["time"]["wall"] = stored.get("time", {}).get("wall")
-    return summary
+    wall = flat(stored).get("time.wall")
+    return wall if isinstance(wall, float) and 0.0 <= wall < math.inf else None
 
 
 class LinkCounts:

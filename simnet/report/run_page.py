@@ -23,8 +23,8 @@ _ROUNDS = 2_000
 """Points of a curve; a screen shows no more."""
 _EXACT = 60
 """Up to so many agents, distances on the page follow distances in the graph exactly; beyond, springs are cheaper."""
-_DRAWN = 2_000
-"""Beyond so many agents, a drawing shows nothing but its outline, so a circle will do."""
+_DRAWN, _CROSSED = 2_000, 10_000
+"""Beyond so many agents or links, a drawing shows nothing but its outline, so a circle will do."""
 
 
 def run_page(run: RunFacts) -> str:
@@ -254,7 +254,7 @@ def layout(agents: int, edges: Sequence[tuple[int, int]], seed: int) -> list[tup
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(agents))
     graph.add_edges_from(edges)
-    if agents > _DRAWN or len(edges) == agents * (agents - 1) // 2:
+    if agents > _DRAWN or len(edges) > _CROSSED or len(edges) == agents * (agents - 1) // 2:
         found = nx.circular_layout(graph)
     elif agents <= _EXACT and nx.is_connected(graph):
         found = nx.kamada_kawai_layout(graph)

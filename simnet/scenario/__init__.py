@@ -40,11 +40,13 @@ from simnet.network.underlay import Underlay
 from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
 from simnet.parts.foreign import Loading
 from simnet.parts.part import OneOf, Section
+from simnet.printable import escaped
 from simnet.privacy.budget import Privacy
 from simnet.record.fitness import DEALT_BY, PEAKS_SCALE, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
-from simnet.scenario.toml import escaped, parse, shown
+from simnet.scenario.limits import SizeLimits
+from simnet.scenario.toml import parse, shown
 from simnet.sim.faults import AnyFault
 from simnet.sim.radio import AnyChannel
 from simnet.sim.transport import AnyTransport, Datagram
@@ -242,6 +244,7 @@ class Scenario(Section):
     fault: tuple[AnyFault, ...] = Field((), description="what breaks, each begun by [[fault]]")
     cost: Cost = Field(Cost(), description="")
     log: Log = Field(Log(), description="")
+    limits: SizeLimits | None = Field(None, description="how large a run may be; absent: the defaults below")
     methods: Annotated[
         dict[str, dict[str, Any]],
         BeforeValidator(_Tables("a table for each method, with what changes in the scenario under it")),

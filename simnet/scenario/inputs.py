@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from simnet.errors import ScenarioError
+from simnet.printable import escaped
 from simnet.scenario import Scenario
-from simnet.scenario.toml import escaped
 
 Hashes = dict[str, str]
 """Name in the scenario → SHA-256 of the file, in hexadecimal."""

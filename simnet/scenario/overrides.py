@@ -14,8 +14,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from simnet.errors import ScenarioError
+from simnet.printable import escaped
 from simnet.scenario.schema import Place, Table
-from simnet.scenario.toml import dotted, escaped, key, parse, shortened, shown
+from simnet.scenario.toml import dotted, key, parse, shortened, shown
 
 _DEEPEST = 32
 _TAGS = ("kind", "name")

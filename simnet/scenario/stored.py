@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from simnet.scenario import Scenario
@@ -12,7 +13,7 @@ _STAND_IN = {"name": "admm"}
 """Stands for a method of the user's own."""
 
 
-def stored(content: Mapping[str, Any], foreign: Collection[str]) -> Scenario:
+def stored(content: Mapping[str, Any], foreign: Collection[str], folder: Path | None = None) -> Scenario:
     """The scenario of a record, with something of ours in place of the parts in `foreign`: nothing of them is loaded.
 
     A ScenarioError says what cannot be: a record that holds it was not written by simnet.
@@ -20,7 +21,7 @@ def stored(content: Mapping[str, Any], foreign: Collection[str]) -> Scenario:
     ours = _without(content, Scenario, frozenset(foreign))
     if "algorithm" in content and "algorithm" not in ours:
         ours["algorithm"] = _STAND_IN
-    return Scenario.of(ours, only_reading=True)
+    return Scenario.of(ours, folder=folder, only_reading=True)
 
 
 def _without(content: Mapping[str, Any], table: Table, foreign: frozenset[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from simnet.errors import ScenarioError
+from simnet.printable import escaped
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST = 48
@@ -53,21 +54,9 @@ def dotted(path: Sequence[str | int]) -> str:
     return shortened(".".join(map(key, path)), 2 * _LONGEST)
 
 
-def escaped(text: str) -> str:
-    """The text without characters that break a line, hide, or cannot be printed."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else _escape(ord(char)) for char in text)
-
-
 def shortened(text: str, most: int) -> str:
     """The text, or its beginning if it is long."""
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _escape(code: int) -> str:
-    named = {9: r"\t", 10: r"\n", 13: r"\r"}
-    return named.get(code) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
 def _written(value: Any, depth: int) -> str:

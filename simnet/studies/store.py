@@ -89,7 +89,7 @@ class Store:
             found: Row = msgspec.to_builtins(msgspec.json.decode(path.read_bytes(), type=_StoredPlan))
         except OSError:
             raise SimnetError(f"{self.folder} is not a study's folder: it holds no {PLAN}") from None
-        except (ValueError, RecursionError) as error:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise SimnetError(f"{path} is damaged ({error}); `simnet sweep` writes it again") from None
         if not frames.plan_fits(found):
             raise SimnetError(f"{path} is damaged (two of its columns have one name); `simnet sweep` writes it again")
@@ -152,7 +152,7 @@ class Store:
                 row: Row = msgspec.to_builtins(msgspec.json.decode(path.read_bytes(), type=Record))
             except FileNotFoundError:  # a sweep has moved it into the tables just now
                 continue
-            except (OSError, ValueError, RecursionError):
+            except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
                 row = {}
             if row and row["key"] == path.stem and frames.readable(row):
                 found.append(row)
@@ -184,7 +184,7 @@ class Store:
             return msgspec.json.decode(path.read_bytes(), type=dict[str, list[str | None]])
         except FileNotFoundError:
             return None
-        except (ValueError, RecursionError):
+        except (msgspec.MsgspecError, ValueError, RecursionError):
             raise SimnetError(f"{path} is damaged: {_DO_AGAIN}") from None
 
     def _write(self, path: Path, content: bytes) -> None:

@@ -194,13 +194,13 @@ def until(process: subprocess.Popen[str], words: str) -> None:
 def test_an_agents_own_noise_is_nobody_elses(place):
     """By default the noise is not that of the seed, which everybody in the deployment knows."""
     from simnet.build import build
-    from simnet.live import agent_folder as folder
+    from simnet.live.agent_folder import AgentFolder
     from simnet.privacy.secret_noise import secret_streams
     from simnet.scenario import Scenario
     from simnet.simulate import peers_of
 
     world = build(Scenario.load(place / "tiny.toml"))
-    own = alone(peers_of(world, secret_streams(folder.secret(place)))[0].propose(1)).release[0]
+    own = alone(peers_of(world, secret_streams(AgentFolder(place).secret()))[0].propose(1)).release[0]
     known = alone(peers_of(world)[0].propose(1)).release[0]
 
     assert abs(own - known).max() > 1e-3

@@ -15,7 +15,7 @@ from simnet.build import build
 from simnet.errors import LiveError
 from simnet.live import run as live
 from simnet.live.fleet import Fleet
-from simnet.live.journal import Journal, RecordKind, _packed
+from simnet.live.machine import Machine
 from simnet.live.run import content, merge
 from simnet.record import events
 from simnet.simulate import keep
@@ -191,7 +191,7 @@ def test_over_links_that_lose_repeat_spoil_and_overtake_a_killed_agent_breaks_no
         },
     )
     points = {(agent, start): f"record {20 + 7 * agent + 13 * start}" for agent in range(4) for start in (1, 2)}
-    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, points))
+    fleet = Fleet(build(wanted), tmp_path, "run", machine=Doomed(points))
 
     result = played(fleet)
 
@@ -203,27 +203,31 @@ def test_over_links_that_lose_repeat_spoil_and_overtake_a_killed_agent_breaks_no
     assert all(len(found) == 1 for found in released.values())
 
 
-class Doomed(Journal):
-    """A journal whose process dies at a certain record, half written, or around the moment when all is made safe."""
+class Doomed(Machine):
+    """A machine whose process dies at a certain record, half written, or around the moment when all is made safe."""
 
-    def __init__(self, path: Path, points: dict[tuple[int, int], str]) -> None:
-        super().__init__(path)
-        agent = int(path.parent.name.removeprefix("agent-"))
-        incarnation = int((path.parent / "incarnation").read_text())
-        self._point = points.get((agent, incarnation), "")
+    def __init__(self, points: dict[tuple[int, int], str]) -> None:
+        self._points = points
+        self._point: str | None = None
         self._count = 0
 
-    def add(self, kind: RecordKind, body: bytes) -> None:
+    def open_end(self, path: Path) -> int:
+        if self._point is None:
+            agent = int(path.parent.name.removeprefix("agent-"))
+            incarnation = int((path.parent / "incarnation").read_text())
+            self._point = self._points.get((agent, incarnation), "")
+        return super().open_end(path)
+
+    def write(self, file: int, data: bytes) -> None:
         self._count += 1
         if self._point == f"record {self._count}":
-            record = _packed(kind, body)
-            os.write(self._file, record[: len(record) // 2])
+            os.write(file, data[: len(data) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
-        super().add(kind, body)
+        super().write(file, data)
 
-    def sync(self) -> None:
+    def sync(self, file: int) -> None:
         self._die("before safe")
-        super().sync()
+        super().sync(file)
         self._die("after safe")
 
     def _die(self, point: str) -> None:
@@ -240,7 +244,7 @@ def test_a_crash_at_any_record_leaves_one_charge_for_each_release_and_no_fresh_n
     wanted = live_world(rounds=4, topology={"kind": "ring", "agents": 6}, algorithm=algorithm)
     points = {(agent, 1): f"record {first + agent + 1}" for agent in range(6)}
     points |= {(agent, 2): f"record {agent + 1}" for agent in range(6)}
-    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, points))
+    fleet = Fleet(build(wanted), tmp_path, "run", machine=Doomed(points))
 
     result = played(fleet)
 
@@ -253,7 +257,7 @@ def test_a_crash_at_any_record_leaves_one_charge_for_each_release_and_no_fresh_n
 @pytest.mark.parametrize("point", ["before safe", "after safe"])
 def test_a_crash_between_the_charge_and_the_sending_sends_the_very_same_release(tmp_path, point, when):
     wanted = live_world(rounds=3)
-    fleet = Fleet(build(wanted), tmp_path, "run", journal=lambda path: Doomed(path, {(1, 1): point + when}))
+    fleet = Fleet(build(wanted), tmp_path, "run", machine=Doomed({(1, 1): point + when}))
 
     result = played(fleet)
 

@@ -53,6 +53,18 @@ def test_a_last_record_of_zeros_is_what_a_power_failure_leaves_and_is_dropped(tm
     assert list(read(path)) == RECORDS
 
 
+@given(cut=st.integers(0, 10_000), zeros=st.integers(0, 700))
+def test_a_journal_whose_end_has_become_zeros_holds_everything_up_to_some_moment(tmp_path_factory, cut, zeros):
+    """A file system may know the new length of a file and not yet what is in it."""
+    path = written(tmp_path_factory.mktemp("zeros") / "journal")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: cut % (len(whole) + 1)] + bytes(zeros))
+
+    left = list(read(path))
+
+    assert left == RECORDS[: len(left)]
+
+
 @given(place=st.integers(0, 10_000), bit=st.integers(0, 7))
 def test_a_flipped_bit_before_the_last_record_is_not_mistaken_for_a_crash(tmp_path_factory, place, bit):
     path = written(tmp_path_factory.mktemp("flip") / "journal")

@@ -58,7 +58,7 @@ def test_what_networkx_writes_can_be_read(tmp_path):
         ("net.txt", "0 1\n1 3\n", "agent 2 of 0 to 3 has no neighbour"),
         ("net.txt", "0 1\n1 999999999999\n", "agent 2 of 0 to 999999999999 has no neighbour"),
         ("net.txt", "0 1\n1 1\n", "line 2 links agent 1 with itself"),
-        ("net.txt", "0 1 7.5\n", "line 1 is '0 1 7.5', not an edge"),
+        ("net.txt", "0 1\n0 1 7.5\n", "line 2 is '0 1 7.5', not an edge"),
         ("net.txt", "# nothing\n", "no edge"),
         ("net.json", "[1, 2]", "not node-link JSON"),
         ("net.json", '{"nodes": [{"id": 0, "position": 3}], "edges": []}', "not node-link JSON"),

@@ -156,7 +156,7 @@ def test_headings_and_units_of_rates_are_read(tmp_path):
         ("mahimahi", [0, 0], {}, "needs a time above 0"),
         ("mahimahi", [3, 2], {}, "line 2 is earlier than the one before"),
         ("mahimahi", [1, 2.5], {}, "line 2 is '2.5', not a whole number of ms"),
-        ("mahimahi", [-1], {}, "line 1 is '-1', not a whole number of ms"),
+        ("mahimahi", [1, -1], {}, "line 2 is '-1', not a whole number of ms"),
         ("mahimahi", ["9" * 5000], {}, "not a whole number of ms"),
         ("steps", ["-inf,1", "0,2"], {}, "line 2 is not later than the one before"),
         ("steps", ["0,1"], {}, "holds 1 rates, a trace has at least 2"),

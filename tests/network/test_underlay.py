@@ -129,7 +129,7 @@ def test_what_does_not_fit_the_graph_is_refused_in_a_sentence(tmp_path, section,
 
 
 def test_a_graph_that_cannot_be_read_or_drawn_is_told_of_the_underlay(tmp_path):
-    with pytest.raises(ScenarioError, match=r"^network\.underlay\.graph\.file = .*line 1 is 'a b c'"):
+    with pytest.raises(ScenarioError, match=r"^network\.underlay\.graph\.file = .*line 1 is not an edge"):
         drawn("a b c", tmp_path, 2)
     odd = Underlay.model_validate({"graph": {"kind": "regular", "agents": 5, "degree": 3}})
     with pytest.raises(ScenarioError, match=r"^network\.underlay\.graph\.degree = 3: 5 agents need an even degree"):

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
-from simnet.parts.fields import BITS_PER_SECOND, BYTES, SECONDS, Either, Number, Text, YesNo, quantity
+from simnet.parts.fields import BITS_PER_SECOND, BYTES, SECONDS, Either, Number, Positive, Text, YesNo, quantity
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates(),
@@ -155,3 +156,18 @@ def test_anything_else_is_no_quantity(text: str) -> None:
 def test_any_text_is_a_quantity_or_a_value_error(text: str) -> None:
     with suppress(ValueError):
         assert isinstance(quantity(text, SECONDS), float)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (0, "a number above 0"),
+        (1e-31, "a number above 0, and at least 1e-30"),
+        (1e31, "a number above 0, and at most 1e+30"),
+    ],
+)
+def test_the_smallest_and_the_largest_number_are_told_to_whom_they_concern(value, sentence):
+    with pytest.raises(ValidationError) as refusal:
+        TypeAdapter(Positive).validate_python(value)
+    assert str(refusal.value.errors()[0]["ctx"]["error"]) == sentence
+    assert TypeAdapter(Positive).validate_python(1e-30) == 1e-30

@@ -53,7 +53,8 @@ def scenario(pacing: str = "deadline", **changes) -> dict:
 
 
 def start(agents: int, edges: Iterable[tuple[int, int]], pacing: str = "deadline", **changes) -> ev.RunStarted:
-    return ev.RunStarted(ev.SCHEMA, "0.1.0", False, scenario(pacing, **changes), list(edges), [10] * agents, 2)
+    told = scenario(pacing, topology={"kind": "complete", "agents": agents}, **changes)
+    return ev.RunStarted(ev.SCHEMA, "0.1.0", False, told, list(edges), [10] * agents, 2)
 
 
 def ring(agents: int) -> list[tuple[int, int]]:

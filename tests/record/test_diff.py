@@ -1,4 +1,4 @@
-from typing import Literal, get_args, get_origin
+from typing import Annotated, Literal, get_args, get_origin
 
 import msgspec
 import numpy as np
@@ -184,7 +184,7 @@ def test_a_damaged_log_is_named_even_if_the_difference_came_before_the_damage(tm
 
 def sample(kind: str) -> ev.Event:
     """Some event of a kind: the first that its types allow."""
-    plain = {int: 1, float: 0.5, str: "", bool: True, list: [], dict: {}}
+    plain = {int: 1, Annotated: 1, float: 0.5, str: "", bool: True, list: [], dict: {}}
     values = {}
     for field in msgspec.structs.fields(ev.EVENTS[kind]):
         origin = get_origin(field.type) or field.type

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from simnet.agent.pacing import ALIGNED
 from simnet.record import events as ev
 from simnet.record.laws import Laws
-from tests.record.stories import Story, lawful, start
+from tests.record.stories import Story, lawful, ring, start
 
 STORIES = st.fixed_dictionaries(
     {
@@ -356,8 +356,28 @@ def test_a_round_is_evaluated_after_all_have_finished_it_and_once():
 
 
 def test_the_last_line_tells_how_far_each_agent_came():
-    (finding,) = pair(*broadcast(0, 1, 1), *ended(0, 1, 1), ev.RunFinished([1, 1], "", ""))
+    finding, _ = pair(*broadcast(0, 1, 1), *ended(0, 1, 1), ev.RunFinished([1, 1], "", ""))
     assert finding.endswith("the last line says that the agents finished the rounds [1, 1], but it was [1, 0]")
+    assert judge([*lawful(agents=3)[:-1], (99.0, ev.RunFinished([3, 3, 3, 3], "", ""))])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "happened", "finding"),
+    [
+        ({"rounds": 10**18}, (), "agent 0 finished 3 rounds of the 1000000000000000000 that the scenario asks for"),
+        ({"rounds": 2}, (), "agent 0 finished 3 rounds of the 2 that the scenario asks for"),
+        ({"rounds": 4, "until": 200.0}, (), "agent 0 finished 3 rounds of the 4 that the scenario asks for"),
+        ({"rounds": 4, "until": 99.0}, (), None),
+        ({"rounds": 4}, [ev.FaultBegan("crash", agent) for agent in range(3)], None),
+        ({"rounds": 4}, [ev.FaultBegan("crash", 0), ev.FaultBegan("crash", 2)], "agent 1 finished 3 rounds of the 4"),
+    ],
+)
+def test_agents_play_the_rounds_of_the_scenario_unless_something_keeps_them(scenario, happened, finding):
+    _, *between, _ = lawful(agents=3, rounds=3)
+    faults = [(99.0, event) for event in happened]
+    last = [(99.0, ev.RunFinished([3, 3, 3], "", ""))]
+    found = judge([(0.0, start(3, ring(3), **scenario)), *between, *faults, *last])
+    assert not found if finding is None else finding in found[0]
 
 
 @pytest.mark.parametrize("edges", [[(0, 0)], [(0, 5)], [(0, 1), (1, 0)]])

@@ -33,7 +33,8 @@ def test_a_run_folder_is_checked_together_with_its_summary(tmp_path):
 
 
 def test_a_sealed_log_that_breaks_a_law_is_found_out(tmp_path):
-    story = [(0.0, start(2, [(0, 1)])), (1.0, ev.MessageLost(0, 1, 1, 3)), (2.0, ev.RunFinished([0, 0], "", ""))]
+    begin = (0.0, start(2, [(0, 1)], rounds=0))
+    story = [begin, (1.0, ev.MessageLost(0, 1, 1, 3)), (2.0, ev.RunFinished([0, 0], "", ""))]
     (tmp_path / "log").write_bytes(write(story)[0])
     report = verify(tmp_path / "log", ALIGNED)
     assert report.findings == ("event 2 at t = 1 s: message 3 is lost but was never sent",)
@@ -86,7 +87,7 @@ def test_epsilon_is_recomputed_from_the_charges_alone(tmp_path):
     summary["privacy"]["proven_epsilon"] = 0.5
     (result.folder / "summary.json").write_text(json.dumps(summary))
     (finding,) = verify(result.folder, ALIGNED).findings
-    assert finding.startswith("summary.json says proven_epsilon = 0.5, the log's charges come to 2.99")
+    assert finding.startswith("summary.json says privacy.proven_epsilon = 0.5, the log 2.99")
 
 
 def test_a_charge_that_makes_no_sense_is_a_finding(tmp_path):

@@ -90,13 +90,14 @@ def accepted(check: Callable[[Any], Any]) -> st.SearchStrategy[Any]:
 def numbers(check: Number) -> st.SearchStrategy[Any]:
     """Numbers within the bounds, plain or with a unit."""
     plain: st.SearchStrategy[Any]
+    low = check.least or check.low
     if check.whole:
         plain = st.integers(int(check.low) + check.open_low, int(check.high) - check.open_high)
     else:
         plain = st.floats(
-            None if math.isinf(check.low) else check.low,
+            None if math.isinf(low) else low,
             None if math.isinf(check.high) else check.high,
-            exclude_min=check.open_low,
+            exclude_min=check.open_low and not check.least,
             exclude_max=check.open_high,
             allow_nan=False,
             allow_infinity=False,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -19,7 +19,8 @@ from simnet.scenario.schema import Place, fields, place, walk
 from simnet.scenario.toml import dotted
 from tests.scenario.strategies import ABSENT, contents, scenarios, values
 
-LAW = settings(deadline=None, max_examples=60)
+# Most tables that are drawn do not fit together and are drawn again: that is how the strategy works.
+LAW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 PLAIN = Scenario.loads('[algorithm]\nname = "admm"')
 
 
