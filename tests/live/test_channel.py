@@ -358,6 +358,33 @@ def test_an_agent_that_fails_while_it_takes_a_frame_stops_and_the_frame_is_not_l
     run(story)
 
 
+def test_an_agent_that_fails_while_it_is_connected_both_ways_comes_to_its_end(deployment: Path) -> None:
+    """The end of its own connection was told to an agent that had failed already, which hid that it was cancelled."""
+
+    def full(peer: int, raw: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    async def story() -> None:
+        left = Party(deployment, 0, {1: NOWHERE}, limits=QUICK)
+        right = Party(deployment, 1, {0: NOWHERE}, on_frame=full, limits=QUICK)
+
+        async def live() -> None:
+            await right.channel.start()
+            left.peers[1], right.peers[0] = right.channel.address, left.channel.address
+            try:
+                await right.until(lambda: (0, True) in right.states)
+                left.send(1, 1)
+                await asyncio.Event().wait()
+            finally:
+                await right.channel.close()
+
+        async with running(left), asyncio.timeout(PATIENCE):
+            with pytest.raises(OSError, match="No space left on device"):
+                await live()
+
+    run(story)
+
+
 def test_a_failing_report_of_a_refusal_or_a_state_stops_the_agent_too(deployment: Path) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError("the agent's own mistake")
