@@ -19,6 +19,7 @@ from simnet.live.envelope import Envelope, EnvelopeKind, encode, run_id
 from tests.live.party import (
     HOST,
     NOWHERE,
+    PATIENCE,
     QUICK,
     RUN,
     Caller,
