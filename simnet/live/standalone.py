@@ -57,8 +57,8 @@ class OwnSupervisor:
     """A supervisor that begins when the neighbours are there, and leaves when nobody can need the agent any more.
 
     That is when all its messages have been acknowledged and the neighbours' last ones are in; after `linger` seconds in
-    any case. An agent that was started when it had finished already stays that long: a neighbour may have been put back,
-    and wait to hear what this one holds of it.
+    any case. An agent that was started when it had finished already stays that long: a neighbour may have been put
+    back, and wait to hear what this one holds of it.
     """
 
     rounds: int
