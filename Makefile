@@ -25,7 +25,8 @@ run: .venv/installed
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# The same tests with new random examples of every law, more of them.
+# The same tests with new random examples of every law, more of them; among them 10,000 new schedules of faults for live
+# agents, which `pytest tests/live/test_schedules.py` tries alone.
 explore: .venv/installed-dev
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 --dist worksteal
 
