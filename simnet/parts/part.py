@@ -174,7 +174,10 @@ class OneOf:
         listed = self.parts.get(word)
         if listed is not None:
             return listed
-        found = load(word, loading or Loading())
+        loading = loading or Loading()
+        if self.otherwise is not None and not loading.allowed and not is_reference(word):
+            return self.otherwise
+        found = load(word, loading)
         if found is None:
             return self.otherwise
         cls, bound = found
