@@ -148,7 +148,6 @@ class Deployment:
         self.said: dict[int, str] = {}
         self.waiting: dict[int, Sequence[int]] = {}
         self.finished: set[int] = set()
-        self.without: dict[int, frozenset[int]] = dict.fromkeys(range(AGENTS), frozenset())
         self.trace: list[str] = []
         self._news = asyncio.Event()
 
@@ -206,7 +205,7 @@ class Deployment:
 
     def _left_twice(self, agent: int, round: int) -> None:
         """A round has left with other bytes than before: was there a neighbour that could have told?"""
-        for peer in set(range(AGENTS)) - {agent} - self.without[agent]:
+        for peer in set(range(AGENTS)) - {agent}:
             for kind, body in records_in(self.disks[peer].content(ROOT / str(peer) / "journal")):
                 found = event_of(RecordKind(kind), body)
                 if found is None or not isinstance(found[1], events.MessageDelivered | events.MessageRefused):
@@ -265,7 +264,6 @@ class Deployment:
             places,
             shim=self.shim,
             own_noise=self.own_noise,
-            without=self.without[agent],
         )
 
     def _boot(self, agent: int) -> VirtualMachine:

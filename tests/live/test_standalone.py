@@ -65,7 +65,7 @@ class _Idle(Machine):
         return self.seconds
 
 
-@pytest.mark.parametrize(("lived", "looks"), [(True, 2), (False, 62)])
+@pytest.mark.parametrize(("lived", "looks"), [(True, 2), (False, 61)])
 def test_an_agent_that_had_finished_stays_for_a_neighbour_that_waits_for_it(lived, looks, monkeypatch):
     """One that has just lived its last round leaves as soon as nobody needs it."""
     monkeypatch.setattr("simnet.live.standalone._PAUSE", 0.0)
