@@ -43,6 +43,14 @@ def test_every_clock_has_its_own_rate_and_every_tick_its_own_delay():
     assert np.ptp(list(periods.values())) > 0.005, "clocks do not run alike"
 
 
+def test_a_tick_is_late_by_up_to_the_jitter_and_never_early():
+    clock = Deadline(kind="deadline", period=0.1, jitter=0.04).for_agent(Streams(1), 2)
+    late = [clock.next_tick(0.1 * k) - 0.1 * (k + 1) for k in range(400)]
+    assert min(late) >= -1e-9
+    assert max(late) <= 0.04 + 1e-9
+    assert np.mean(late) == pytest.approx(0.02, rel=0.1)
+
+
 def test_skew_and_jitter_change_no_other_draw():
     plain, skewed = (
         lawful(**{"network.pacing": pacing, "network.link.loss": 0.3})
