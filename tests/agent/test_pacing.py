@@ -51,6 +51,12 @@ def test_a_tick_is_late_by_up_to_the_jitter_and_never_early():
     assert np.mean(late) == pytest.approx(0.02, rel=0.1)
 
 
+@pytest.mark.parametrize(("skew", "jitter"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01), (0.1, 0.01)])
+def test_clocks_are_unlike_real_ones_only_if_they_all_tick_together(skew, jitter):
+    said = Deadline(kind="deadline", period=0.1, skew=skew, jitter=jitter).leaves_out
+    assert (said is not None) == (skew == jitter == 0.0)
+
+
 def test_skew_and_jitter_change_no_other_draw():
     plain, skewed = (
         lawful(**{"network.pacing": pacing, "network.link.loss": 0.3})
