@@ -129,10 +129,3 @@ def test_an_agent_that_is_put_back_and_hears_something_else_has_other_noise():
         releases.append(alone(peer.propose(1)).release[0].tobytes())
 
     assert releases[0] == releases[2] != releases[1]
-
-
-def test_one_uniform_number_is_a_plain_float_and_many_are_as_many_as_were_asked_for():
-    one, many = CipherNoise(bytes(32)).random(), CipherNoise(bytes(32)).random(7)
-    assert isinstance(one, float)
-    assert len(many) == len(set(many.tolist())) == 7
-    assert one == many[0]
