@@ -82,6 +82,7 @@ docs: .venv/installed-dev
 	$(BIN)/python -m simnet.scenario.reference > docs/scenario.md
 	$(BIN)/python -m simnet.record.event_reference > docs/events.md
 	$(BIN)/python -m simnet.scenario.catalogue > simnet/catalogue.json
+	$(BIN)/python -m analysis.make_tutorial
 
 figure: .venv/installed
 	$(BIN)/python -m analysis.error_and_bytes scenarios/quickstart.toml --output docs/quickstart.png
