@@ -26,7 +26,6 @@ from simnet.record import events
 from simnet.record.lines import pack, sig
 from simnet.vectors import Parts
 
-
 _BY_TEST = ("test", "exhausted")
 """Reasons to skip a round that are answers of a test."""
 
