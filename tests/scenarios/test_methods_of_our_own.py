@@ -115,7 +115,10 @@ def test_live_agents_run_it_too_and_survive_a_kill(method, tmp_path):
     same_course(result, run(scenario))
 
 
-def test_a_sweep_runs_it_in_worker_processes_from_wherever(tmp_path, monkeypatch):
+@pytest.mark.parametrize("cluster", [None, "local"])
+def test_a_sweep_runs_it_in_worker_processes_from_wherever(tmp_path, monkeypatch, cluster):
+    if cluster is not None:
+        pytest.importorskip("distributed")
     study = {
         "name": "ours",
         "replicates": 1,
@@ -124,7 +127,7 @@ def test_a_sweep_runs_it_in_worker_processes_from_wherever(tmp_path, monkeypatch
     }
     (tmp_path / "coca.py").write_bytes((HERE / "coca.py").read_bytes())
     monkeypatch.chdir(tmp_path)
-    here = simnet.study(study, workers=2)
+    here = simnet.study(study, workers=2, cluster=cluster)
     assert here.failures.height == 0
     assert here.runs["algorithm.name"].to_list() == ["admm", "coca.py:Coca"]
 
