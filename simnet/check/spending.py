@@ -37,7 +37,7 @@ class Payer(Onlooker):
         self._paid = self._paid or any(charge.use != RECYCLED.use for charge in proposal.charges)
 
 
-class Listener(Onlooker):
+class FirstWords(Onlooker):
     """Notes what leaves in the first round, when nobody has heard anything yet: vectors, or silence."""
 
     def __init__(self, peer: Peer) -> None:
@@ -88,7 +88,7 @@ def hidden(subject: Subject) -> str:
 
 
 def _told(world: World) -> list[dict[str, bytes]]:
-    peers = [Listener(peer) for peer in peers_of(world)]
+    peers = [FirstWords(peer) for peer in peers_of(world)]
     played(world, cast(Any, peers))
     return [peer.told for peer in peers]
 

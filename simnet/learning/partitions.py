@@ -143,8 +143,8 @@ PARTITIONS: dict[str, type[RowPartition]] = table(EvenParts, UnevenParts, Skewed
 
 def _unchecked(part: type[RowPartition]) -> str | None:
     """Why nothing would check what somebody's class deals."""
-    checked = any(part.dealt is known.dealt for known in (RowPartition, *PARTITIONS.values()))
-    return None if checked else "`dealt` checks that each row has one holder; write `deal` instead"
+    checked = [RowPartition.dealt, *(known.dealt for known in PARTITIONS.values())]
+    return None if part.dealt in checked else "`dealt` checks that each row has one holder; write `deal` instead"
 
 
 AnyPartition = Annotated[RowPartition, OneOf(PARTITIONS, bare=True, unfit=_unchecked)]

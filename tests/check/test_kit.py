@@ -198,7 +198,7 @@ MISTAKES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
             ("    def plan(self", "    public_silences = ('quiet',)\n\n    def plan(self"),
             (
                 PROPOSE,
-                "        if int(1e6 * abs(self.gradient()[0])) % 2:\n            return Proposal(None, skipped='quiet')\n"
+                "        if int(1e6 * self.gradient()[0]) % 2:\n            return Proposal(None, skipped='quiet')\n"
                 + PROPOSE,
             ),
         ],
