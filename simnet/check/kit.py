@@ -67,6 +67,7 @@ CHECKS: tuple[Check, ...] = (
     Check("noise", "noise that is not secret protects nothing", repetition.own_noise, ("same seed",), METHOD),
     Check("hostile", "neighbours may send anything", siege.hostile, ("runs", "noise"), METHOD),
     Check("charges", "a release that nobody pays for is bare", spending.charged, ("runs",), METHOD),
+    Check("whole message", "charges pay for all that leaves", spending.hidden, ("noise", "charges"), METHOD),
     Check("plan", "ε is known before anything runs", spending.planned, ("charges",), METHOD),
     Check("budget", "ε is met by a proof", spending.within_budget, ("plan",), METHOD),
     Check("bare", "without noise nothing is promised", spending.bare, ("charges", "plan"), METHOD),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from simnet.build import build
+from simnet.build import World, build
 from simnet.check.onlookers import Onlooker
 from simnet.check.outcome import Failing, Inapplicable
 from simnet.check.subject import Subject, played
-from simnet.methods.peer import Peer, Proposal
+from simnet.methods.peer import Known, Peer, Proposal
 from simnet.privacy.ledger import BARE, RECYCLED, Charge, Use, pays_for_release
 from simnet.record import events
 from simnet.simulate import Result, peers_of
+from simnet.vectors import Parts, Vector
 
 FREE = (BARE.mechanism, RECYCLED.mechanism)
 """Charges that stand for no noise."""
@@ -34,6 +35,62 @@ class Payer(Onlooker):
         if any(charge.use == RECYCLED.use for charge in paying) and t == 1 and not self._paid:
             self.findings.append(f"the release of round {t} is called recycled, but there is nothing to recycle yet")
         self._paid = self._paid or any(charge.use != RECYCLED.use for charge in proposal.charges)
+
+
+class FirstWords(Onlooker):
+    """Notes what leaves in the first round, when nobody has heard anything yet: vectors, or silence."""
+
+    def __init__(self, peer: Peer) -> None:
+        super().__init__(peer)
+        self.told: dict[str, bytes] = {}
+        self._first = True
+
+    def begins(self, t: int) -> None:
+        self._first = t == 1
+
+    def proposes(self, t: int, proposal: Proposal) -> None:
+        if proposal.release is not None:
+            self._note("vector {} of the message", proposal.release)
+        elif self._first and proposal.test is None:
+            self.told["the silence"] = str(proposal.skipped).encode()
+
+    def accompany(self, t: int, model: Vector, known: Sequence[Known]) -> Parts:
+        found = self.peer.accompany(t, model, known)
+        self._note("vector {} beside the model", found)
+        return found
+
+    def letters(self, model: Vector, neighbours: Iterable[int]) -> Mapping[int, Parts] | None:
+        found = self.peer.letters(model, neighbours)
+        for neighbour, parts in (found or {}).items():
+            self._note(f"vector {{}} of the letter to agent {neighbour}", parts)
+        return found
+
+    def _note(self, what: str, parts: Parts) -> None:
+        if self._first:
+            self.told |= {what.format(place): part.tobytes() for place, part in enumerate(parts, start=1)}
+
+
+def hidden(subject: Subject) -> str:
+    """What leaves in the first round is the same for all data, or another with another noise."""
+    if not subject.noisy:
+        raise Inapplicable("it has no noise")
+    found = _told(subject.world)
+    other_noise = _told(build(subject.scenario.with_(**{"privacy.noise_name": "another"})))
+    other_data = _told(build(subject.scenario.with_(**{"data.seed": subject.scenario.seed + 1})))
+    for agent, told in enumerate(found):
+        for what, value in told.items():
+            if other_noise[agent].get(what) == value != other_data[agent].get(what):
+                raise Failing(
+                    f"{what} of agent {agent} in round 1 depends on the data, and not on the noise: charges pay for "
+                    "the whole message; perturb all of it"
+                )
+    return "nothing of the first round depends on the data and not on the noise"
+
+
+def _told(world: World) -> list[dict[str, bytes]]:
+    peers = [FirstWords(peer) for peer in peers_of(world)]
+    played(world, cast(Any, peers))
+    return [peer.told for peer in peers]
 
 
 def charged(subject: Subject) -> str:

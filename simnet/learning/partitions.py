@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -85,7 +86,7 @@ class RowPartition(Part):
 
     def dealt(self, rows: Dataset, agents: int, concentration: float, rng: np.random.Generator) -> list[Indices]:
         """The same, checked; `concentration` is what [data] says of unequal shares."""
-        parts = [np.sort(np.asarray(part, dtype=np.intp)) for part in self.deal(rows, agents, rng)]
+        parts = [np.sort(np.asarray(part, dtype=np.intp)) for part in self.deal(self._shown(rows), agents, rng)]
         where = f"data.partition = {self.word!r}"
         if len(parts) != agents:
             raise ScenarioError(f"{where}: it deals to {len(parts)} agents, and there are {agents}")
@@ -94,6 +95,12 @@ class RowPartition(Part):
         if not np.array_equal(np.sort(np.concatenate(parts)), np.arange(rows.rows)):
             raise ScenarioError(f"{where}: each of the {rows.rows} training rows belongs to exactly one agent")
         return parts
+
+    def _shown(self, rows: Dataset) -> Dataset:
+        """A copy of what it says that it looks at, and nothing else: who deals rows does not change them."""
+        X = rows.X.copy() if self.looks_at == "rows" else np.broadcast_to(0.0, rows.X.shape)
+        y = np.full(rows.rows, float(rows.labels == "sign")) if self.looks_at == "nothing" else rows.y.copy()
+        return replace(rows, X=X, y=y)
 
 
 class EvenParts(RowPartition):
@@ -132,5 +139,13 @@ class SkewedParts(_Dirichlet):
 
 
 PARTITIONS: dict[str, type[RowPartition]] = table(EvenParts, UnevenParts, SkewedParts)
-AnyPartition = Annotated[RowPartition, OneOf(PARTITIONS, bare=True)]
+
+
+def _unchecked(part: type[RowPartition]) -> str | None:
+    """Why nothing would check what somebody's class deals."""
+    checked = [RowPartition.dealt, *(known.dealt for known in PARTITIONS.values())]
+    return None if part.dealt in checked else "`dealt` checks that each row has one holder; write `deal` instead"
+
+
+AnyPartition = Annotated[RowPartition, OneOf(PARTITIONS, bare=True, unfit=_unchecked)]
 EVEN = EvenParts(kind="even")

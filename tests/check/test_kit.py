@@ -169,6 +169,42 @@ MISTAKES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "",
         "checkpoint",
     ),
+    "the gradient beside the model": (
+        [
+            ("step * noisy,), gradients", "step * noisy, self.gradient()), gradients"),
+            ("    def plan(self", "    def message_lengths(self, n):\n        return (n, n)\n\n    def plan(self"),
+            (
+                "    def gradient(",
+                "    def initial(self):\n        return (self.theta, 0 * self.theta)\n\n    def gradient(",
+            ),
+        ],
+        "",
+        "whole message",
+    ),
+    "the gradient as company": (
+        [
+            ("    def plan(self", "    def message_lengths(self, n):\n        return (n, n)\n\n    def plan(self"),
+            (
+                "    def gradient(",
+                "    def initial(self):\n        return (self.theta, 0 * self.theta)\n\n"
+                "    def accompany(self, t, model, known):\n        return (self.gradient(),)\n\n    def gradient(",
+            ),
+        ],
+        "",
+        "whole message",
+    ),
+    "silent by its data": (
+        [
+            ("    def plan(self", "    public_silences = ('quiet',)\n\n    def plan(self"),
+            (
+                PROPOSE,
+                "        if int(1e6 * self.gradient()[0]) % 2:\n            return Proposal(None, skipped='quiet')\n"
+                + PROPOSE,
+            ),
+        ],
+        "",
+        "whole message",
+    ),
 }
 
 

@@ -165,3 +165,51 @@ def test_a_partition_of_the_users_own_deals_by_what_rows_hold(tmp_path):
 def test_of_the_words_only_skewed_looks_at_the_rows():
     looks = {word: partition.looks_at for word, partition in PARTITIONS.items()}
     assert looks == {"even": "nothing", "uneven": "nothing", "skewed": "labels"}
+
+
+OWN = """
+import numpy as np
+from simnet.extend import RowPartition
+
+
+class Sorting(RowPartition):
+    \"""By the first feature, whatever it says of that; and it writes into the rows.\"""
+
+    looks_at = {looks_at!r}
+
+    def deal(self, rows, agents, rng):
+        found = np.array_split(np.argsort(rows.X[:, 0], kind="stable"), agents)
+        if rows.X.flags.writeable:
+            rows.X[:] = 1000.0
+        return found
+
+
+class Twice(RowPartition):
+    \"""All rows for everybody.\"""
+
+    def deal(self, rows, agents, rng):
+        return []
+
+    def dealt(self, rows, agents, concentration, rng):
+        return [np.arange(rows.rows)] * agents
+"""
+
+
+def dealt_by(tmp_path, name: str, looks_at: str) -> list[np.ndarray]:
+    (tmp_path / "own.py").write_text(OWN.format(looks_at=looks_at))
+    data = {"source": "synthetic", "rows": 200, "features": 3, "train": 100, "partition": f"own.py:{name}"}
+    content = {"data": data, "topology": {"kind": "ring", "agents": 4}, "algorithm": {"name": "admm"}}
+    return [part.X for part in build(Scenario.of(content, folder=tmp_path)).learning.parts]
+
+
+def test_a_partition_sees_what_it_says_that_it_looks_at_and_changes_no_row(tmp_path):
+    """One that called itself blind used to see all, and one that wrote into the rows made ε false."""
+    blind, seeing = dealt_by(tmp_path, "Sorting", "nothing"), dealt_by(tmp_path, "Sorting", "rows")
+    assert max(np.linalg.norm(rows, axis=1).max() for rows in seeing) <= 1.0
+    assert all(a[:, 0].max() <= b[:, 0].min() for a, b in pairwise(seeing))
+    assert not all(a[:, 0].max() <= b[:, 0].min() for a, b in pairwise(blind))
+
+
+def test_nobody_deals_rows_past_the_check(tmp_path):
+    with pytest.raises(ScenarioError, match="`dealt` checks that each row has one holder; write `deal` instead"):
+        dealt_by(tmp_path, "Twice", "rows")
