@@ -17,7 +17,7 @@ SMOKE := tests/scenario/test_messages.py tests/scenario/test_overrides.py tests/
 	tests/report tests/live/test_certificates.py tests/cli/test_cli.py tests/scenarios/test_digests.py \
 	--deselect tests/studies/test_aggregate.py::test_the_bootstrap_interval_is_near_scipys
 
-.PHONY: run test explore lowest pythons live-check lint format docs bench scale validate figure figures studies clean
+.PHONY: run test explore mutate lowest pythons live-check lint format docs bench scale validate figure figures studies clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -25,9 +25,14 @@ run: .venv/installed
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# The same tests with new random examples of every law, more of them.
+# The same tests with new random examples of every law, more of them; among them 10,000 new schedules of faults for live
+# agents, which `pytest tests/live/test_schedules.py` tries alone.
 explore: .venv/installed-dev
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Do the tests of a room notice a mistake in it? Takes about an hour; `ARGS="--room agent --sample 8"` takes less.
+mutate: .venv/installed-dev
+	$(BIN)/python -m tests.mutate $(ARGS)
 
 # Does simnet run with the lowest versions that pyproject.toml declares? In an environment of its own; takes minutes.
 lowest: .venv-lowest/installed

@@ -75,7 +75,9 @@ def worst(scenario: Scenario, bound: str) -> NoisePlan:
     """The plan of the agent that needs the most noise; rows are dealt evenly."""
     graph = draw_graph(scenario)
     rows = scenario.data.train // len(graph)  # type: ignore[operator]
-    sizes = [AgentSize(rows, graph.degree[agent]) for agent in graph]
+    task = scenario.learned
+    bounds = {"gradient_bound": task.gradient_bound, "smoothness": task.smoothness}
+    sizes = [AgentSize(rows, graph.degree[agent], **bounds) for agent in graph]
     plans = calibrate(scenario.with_(**{"privacy.bound": bound}), sizes).plans
     return max((plan for plan in plans if plan is not None), key=sigma)
 

@@ -7,7 +7,7 @@ has an example of everything that stands here.
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import Pacing
@@ -26,7 +26,7 @@ from simnet.network.codec_faults import codec_faults
 from simnet.network.latency import Latency
 from simnet.network.loss import PacketLoss
 from simnet.network.rates import VaryingRate
-from simnet.network.topology import Topology
+from simnet.network.topology import SizedTopology, Topology
 from simnet.parts.fields import (
     Bandwidth,
     Count,
@@ -117,6 +117,7 @@ __all__ = [
     "Share",
     "ShareOfBudget",
     "Size",
+    "SizedTopology",
     "Streams",
     "Surroundings",
     "Switch",
@@ -131,6 +132,7 @@ __all__ = [
     "gaussian_plan",
     "laplace_plan",
     "mean_sensitivity",
+    "model_validator",
     "objective_plan",
     "sampled_plan",
     "threshold_test",

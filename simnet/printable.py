@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 def escaped(text: str) -> str:
     """The text without characters that break a line, hide, or cannot be printed.
@@ -24,12 +26,15 @@ def escaped_json(text: str) -> str:
 def harmless(value: object) -> object:
     """A cell of a CSV file that no spreadsheet takes for a formula; numbers stay what they are.
 
-    >>> harmless("=1+1"), harmless(-3), harmless("plain")
-    ("'=1+1", -3, 'plain')
+    >>> harmless("=1+1"), harmless(-3), harmless("-0.5"), harmless("plain")
+    ("'=1+1", -3, '-0.5', 'plain')
     """
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+    if not isinstance(value, str) or not value.startswith(_FORMULAS) or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}"
 
 
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 

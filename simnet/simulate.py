@@ -228,7 +228,7 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
     _begin_at_the_start(built, peers)
     if method.silences:
         for peer in peers:
-            peer.silences = tuple(method.silences)
+            peer.silences, peer.private_silences = tuple(method.silences), method.private_silences
     return peers
 
 

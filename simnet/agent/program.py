@@ -26,6 +26,9 @@ from simnet.record import events
 from simnet.record.lines import pack, sig
 from simnet.vectors import Parts
 
+_BY_TEST = ("test", "exhausted")
+"""Reasons to skip a round that are answers of a test."""
+
 
 async def run_agent(
     peer: Peer,
@@ -120,12 +123,33 @@ def due(proposal: Proposal, ledger: Ledger, *, heard: bool) -> tuple[Charge, ...
     return (*unpaid, *tests, BARE)
 
 
+def reason_of(proposal: Proposal, peer: Peer) -> str:
+    """Why it is silent: a reason that the record knows, and no answer of a test that does not exist."""
+    reason = proposal.skipped
+    if reason is None or (reason not in events.REASONS and reason not in peer.silences):
+        raise ScenarioError(f"algorithm.name: its `silences` do not list {reason!r}")
+    if reason in _BY_TEST and proposal.test is None and peer.sparse_vector is None:
+        raise ScenarioError(f"algorithm.name: its peers skip a round because of {reason!r}, and they have no test")
+    return reason
+
+
+def refuse_telling_silence(peer: Peer, charges: Sequence[Charge]) -> None:
+    """Noise protects nothing where an agent's silence depends on its data, whether or not a plan has foretold it."""
+    noisy = [charge.mechanism for charge in charges if charge.mechanism not in (BARE.mechanism, RECYCLED.mechanism)]
+    if peer.private_silences and noisy:
+        raise ScenarioError(
+            f"algorithm.name: it pays for {noisy[0]}, but whether an agent is silent ({peer.private_silences[0]}) "
+            "depends on its data, and no charge pays for that"
+        )
+
+
 def release(
     t: int, proposal: Proposal, peer: Peer, port: Port, neighbourhood: Neighbourhood, ledger: Ledger, *, private: bool
 ) -> Parts | None:
     """Charge the ledger, then let the proposal out if it is worth it and paid for; what the neighbours will decode."""
     me = port.agent
     charges = due(proposal, ledger, heard=neighbourhood.used)
+    refuse_telling_silence(peer, charges)
     paid = ledger.afford(*charges)
     peer.settled(accepted=paid)
     if not paid:
@@ -136,10 +160,7 @@ def release(
         query = sig(proposal.test.query) if private else None
         port.emit(events.SvtTested(me, t, proposal.test.passed, query))
     if proposal.release is None:
-        if proposal.skipped not in events.REASONS and proposal.skipped not in peer.silences:
-            raise ScenarioError(f"algorithm.name: its `silences` do not list {proposal.skipped!r}")
-        assert proposal.skipped is not None
-        port.emit(events.BroadcastSkipped(me, t, proposal.skipped))
+        port.emit(events.BroadcastSkipped(me, t, reason_of(proposal, peer)))
         return None
     model, company = proposal.release[0], proposal.release[1:]
     letters = peer.letters(model, port.audience(t))

@@ -67,6 +67,7 @@ class BatchSolver:
         ceilings: Stack = np.array([measurement.ceiling for measurement in batch])
         losses = objectives[0].loss.value(_margins(self._rows(objectives), thetas))
         np.minimum(losses, ceilings[:, None], out=losses)
+        np.maximum(losses, np.where(ceilings < np.inf, 0.0, -np.inf)[:, None], out=losses)
         means: list[float] = (np.add.reduce(losses, axis=1) / objectives[0].rows).tolist()
         return means
 

@@ -9,13 +9,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, Literal
 
-import numpy as np
-from pydantic import Field
-
 from simnet.learning.dataset import Dataset
 from simnet.learning.task import Models, Task
-from simnet.parts.fields import Share
-from simnet.parts.part import OneOf, Part, bare_word, table
+from simnet.parts.part import OneOf, Part, PartTable, bare_word, table
 
 
 class Metric(Part):
@@ -40,27 +36,11 @@ class WorstError(Metric):
         return float(task.errors(models, test).max())
 
 
-class ErrorSpread(Metric):
-    """How far the agents' errors are apart: between two quantiles, the lowest and the highest if nothing is said."""
+_OTHERS = [
+    ("error-spread", "simnet.library.metric_kinds:ErrorSpread"),
+    ("quantile-error", "simnet.library.metric_kinds:QuantileError"),
+    ("mean-model-error", "simnet.library.metric_kinds:MeanModelError"),
+]
+METRICS: PartTable[Metric] = table(WorstError, *_OTHERS)
 
-    kind: Literal["error-spread"]
-    ignoring: Share | None = Field(None, description="share of the agents left out, half at either end; default: none")
-
-    def value(self, models: Models, test: Dataset, task: Task) -> float:
-        cut = (self.ignoring or 0.0) / 2.0
-        low, high = np.quantile(task.errors(models, test), [cut, 1.0 - cut])
-        return float(high - low)
-
-
-class MeanModelError(Metric):
-    """The error of the mean of all models: what one exact averaging would give."""
-
-    kind: Literal["mean-model-error"]
-
-    def value(self, models: Models, test: Dataset, task: Task) -> float:
-        return float(task.errors(models.mean(axis=0)[None, :], test)[0])
-
-
-METRICS: dict[str, type[Metric]] = table(WorstError, ErrorSpread, MeanModelError)
-
-AnyMetric = Annotated[Metric, OneOf(METRICS, short=bare_word)]
+AnyMetric = Annotated[Metric, OneOf(METRICS, short=bare_word, of=Metric)]

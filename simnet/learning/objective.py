@@ -223,7 +223,7 @@ class LocalObjective(Objective):
 
 
 class Measurement(NamedTuple):
-    """A request for the mean loss of a model over an agent's rows, each row's loss counted with at most `ceiling`."""
+    """A request for the mean loss of a model over an agent's rows, each row's counted from 0 to `ceiling`."""
 
     objective: Objective
     theta: Vector

@@ -232,7 +232,7 @@ class LiveAgent:
     def _go_on(self, past: Past) -> None:
         """Bring everything to where the journal ends."""
         self._folder.begin()
-        self._chain.restore(past.links, past.held)
+        self._chain.restore(past.links, past.held, past.finished)
         clock, me = Clock(past.start.epoch, past.last, self._folder.machine), self._placement.agent
         began = event_body(past.last, events.FaultBegan("crash", me))
         ended = event_body(clock.now, events.FaultEnded("crash", me))

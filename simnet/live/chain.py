@@ -78,12 +78,14 @@ class Chain:
         """The chain goes on."""
         self.heads[link.round] = link.head
 
-    def restore(self, links: Iterable[ChainLink], held: Iterable[HeldHead]) -> None:
-        """Bring it to where a journal ends."""
+    def restore(self, links: Iterable[ChainLink], held: Iterable[HeldHead], rounds: int) -> None:
+        """Bring it to where a journal of so many rounds ends."""
         for link in links:
             self.add(link)
         for each in held:
             self.hold(each)
+        if self.last < rounds:
+            raise LiveError(f"agent {self.me}: the journal has no chain: go on with the version of simnet that kept it")
 
     def hold(self, held: HeldHead) -> bool:
         """Remember a neighbour's head; False if it was known, refused if the round had another."""

@@ -13,7 +13,7 @@ The bodies of START, HEARD, SENDING and RESULT are the structs below as MessageP
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from enum import IntEnum
 from pathlib import Path
 from struct import Struct
@@ -172,6 +172,15 @@ def read(path: Path, machine: Machine = HERE) -> Iterator[Record]:
             raise LiveError(f"{path}: the journal is damaged at byte {place}; the agent cannot go on from it")
         yield _KINDS[kind], body
         place = end
+
+
+def start_of(first: Record) -> Start:
+    """The first record of a journal: whose it is."""
+    kind, body = first
+    if kind is RecordKind.START:
+        with suppress(msgspec.MsgspecError):
+            return decode(body, type=Start)
+    raise LiveError("the journal does not begin with who keeps it: it is damaged, or none of this version")
 
 
 def event_body(t: float, event: events.Event) -> bytes:

@@ -175,7 +175,7 @@ def recover(records: Iterable[Record]) -> Past | None:
     every = list(journal.compacted(records))
     if not every:
         return None
-    past = Past(decode(every[0][1], type=Start))
+    past = Past(journal.start_of(every[0]))
     here = next((place for place, (kind, _) in enumerate(every) if kind is RecordKind.STATE), 0)
     past.records = every[: here + 1]
     past.settled = [found for kind, body in past.records if (found := journal.event_of(kind, body)) is not None]

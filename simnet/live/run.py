@@ -25,7 +25,7 @@ from simnet.live import certificates, chain, socket_bytes
 from simnet.live.agent_folder import AgentFolder
 from simnet.live.chain import ChainLink, HeldHead
 from simnet.live.fleet import Fleet
-from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read
+from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read, start_of
 from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.folder import slug
@@ -146,7 +146,7 @@ def content(path: Path) -> JournalContent:
     held: list[HeldHead] = []
     for kind, body in read(AgentFolder(path).journal):
         if kind is RecordKind.START:
-            start = decode(body, type=Start)
+            start = start_of((kind, body))
         elif kind is RecordKind.RESULT:
             result = decode(body, type=RoundResult)
             results[result.round] = result.vectors

@@ -57,7 +57,8 @@ class OwnSupervisor:
     """A supervisor that begins when the neighbours are there, and leaves when nobody can need the agent any more.
 
     That is when all its messages have been acknowledged and the neighbours' last ones are in; after `linger` seconds in
-    any case.
+    any case. An agent that was started when it had finished already stays that long: a neighbour may have been put
+    back, and wait to hear what this one holds of it.
     """
 
     rounds: int
@@ -67,12 +68,15 @@ class OwnSupervisor:
 
     def __post_init__(self) -> None:
         self._refused: Counter[tuple[int | None, str]] = Counter()
+        self._lived = False
+        """Whether a round has ended since the start."""
 
     async def epoch(self) -> float:
         self.say("all neighbours are there; the first round begins")
         return self.machine.now()
 
     def round_finished(self, round: int) -> None:
+        self._lived = True
         if round == self.rounds or round % max(1, self.rounds // 10) == 0:
             self.say(f"round {round} of {self.rounds}")
 
@@ -94,7 +98,7 @@ class OwnSupervisor:
         while self.machine.ticks() < end:
             agent.memory.save()
             nothing_left = not any(agent.carrier.waiting.values()) and not any(agent.channel.pending.values())
-            if nothing_left and agent.neighbourhood.behind(self.rounds) == 0:
+            if self._lived and nothing_left and agent.neighbourhood.behind(self.rounds) == 0:
                 return
             await asyncio.sleep(_PAUSE)
 

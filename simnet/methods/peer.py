@@ -173,6 +173,8 @@ class Peer(ABC):
     """Whether some rounds release what is computed from earlier releases alone."""
     silences: tuple[str, ...] = ()
     """The method's own reasons to skip a round."""
+    private_silences: tuple[str, ...] = ()
+    """Those of them that depend on the data."""
 
     def __init__(self, start: int | Vector) -> None:
         """Begin at `objective.start`; a number stands for a zero model of that length."""

@@ -6,7 +6,7 @@ Neighbours are listed in rising order, whatever the kind of graph, so that nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import ceil, comb, log, pi, sqrt
+from math import comb, log, pi, sqrt
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from simnet.network.globe import Coordinates, placed
 from simnet.network.latency_matrix import read_matrix
 from simnet.network.measured_times import Unit
 from simnet.parts.fields import Count, FileName, Finder, Number, Positive, Probability, Switch
-from simnet.parts.part import OneOf, Part, table
+from simnet.parts.part import OneOf, Part, PartTable, table
 
 if TYPE_CHECKING:
     import networkx as nx  # imported where a graph is drawn: a wrong scenario is refused before
@@ -57,7 +57,9 @@ class Topology(Part):
         return None
 
 
-class _Sized(Topology):
+class SizedTopology(Topology):
+    """A kind of graph of so many agents."""
+
     agents: Agents = Field(5, description="number of agents")
 
     @property
@@ -70,7 +72,7 @@ class _Sized(Topology):
         return 2.0
 
 
-class Random(_Sized):
+class Random(SizedTopology):
     """A connected random graph with a given mean degree.
 
     A uniformly random tree and, uniformly among the other pairs, as many edges as the mean degree asks for.
@@ -102,63 +104,7 @@ class Random(_Sized):
         return _graph(agents, np.concatenate((tree, _pair(further))))
 
 
-class Ring(_Sized):
-    """Each agent has two neighbours."""
-
-    kind: Literal["ring"]
-
-    def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
-        if self.agents < 3:
-            raise ScenarioError(f"topology.agents = {self.agents}: a ring has at least 3 agents")
-        here = np.arange(self.agents)
-        return _graph(self.agents, np.column_stack((here, (here + 1) % self.agents)))
-
-
-class Star(_Sized):
-    """Agent 0 is everybody's only neighbour."""
-
-    kind: Literal["star"]
-
-    def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
-        leaves = np.arange(1, self.agents)
-        return _graph(self.agents, np.column_stack((np.zeros_like(leaves), leaves)))
-
-
-class Complete(_Sized):
-    """Everybody is everybody's neighbour."""
-
-    kind: Literal["complete"]
-
-    @property
-    def expected_degree(self) -> float:
-        return self.agents - 1
-
-    def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
-        return _graph(self.agents, np.column_stack(np.triu_indices(self.agents, 1)))
-
-
-class Grid(_Sized):
-    """A rectangle, as square as the number of agents allows.
-
-    Rows of ⌈√N⌉ agents, the last perhaps shorter; each agent is linked with those beside, above and below.
-    """
-
-    kind: Literal["grid"]
-
-    @property
-    def expected_degree(self) -> float:
-        return 4.0
-
-    def draw(self, rng: Rng, find: Finder) -> nx.Graph[int]:
-        width = ceil(sqrt(self.agents))
-        here = np.arange(self.agents)
-        beside = here[(here % width < width - 1) & (here < self.agents - 1)]
-        above = here[: max(0, self.agents - width)]
-        rows, columns = np.column_stack((beside, beside + 1)), np.column_stack((above, above + width))
-        return _graph(self.agents, np.concatenate((rows, columns)))
-
-
-class Regular(_Sized):
+class Regular(SizedTopology):
     """A random graph in which everybody has the same number of neighbours."""
 
     kind: Literal["regular"]
@@ -194,7 +140,7 @@ class Regular(_Sized):
             raise ScenarioError(f"topology.degree = 1: {agents} agents need at least 2 to be connected")
 
 
-class SmallWorld(_Sized):
+class SmallWorld(SizedTopology):
     """Watts and Strogatz: a ring lattice with rewired links.
 
     Each agent of a ring knows the `degree` nearest, and each edge is moved with the probability `rewire` (1998).
@@ -226,7 +172,7 @@ class SmallWorld(_Sized):
         return _graph(agents, _connected(agents, draw, f"topology.rewire = {rewire}: {much}"))
 
 
-class ScaleFree(_Sized):
+class ScaleFree(SizedTopology):
     """Barabási and Albert: new agents attach to well-connected ones.
 
     Each newcomer joins `attach` others, the well-connected more often (1999).
@@ -251,7 +197,7 @@ class ScaleFree(_Sized):
         return _graph(agents, _edges(graph.edges))
 
 
-class Geometric(_Sized):
+class Geometric(SizedTopology):
     """Agents at random places in the unit square, linked when near."""
 
     kind: Literal["geometric"]
@@ -386,7 +332,10 @@ def _locate(graph: nx.Graph[int], known: dict[int, Coordinates]) -> None:
     graph.graph["located"] = len(known)
 
 
-TOPOLOGIES = table(Random, Ring, Star, Complete, Grid, Regular, SmallWorld, ScaleFree, Geometric, FromFile, FromMatrix)
+_SHAPES = [(kind.lower(), f"simnet.library.graph_kinds:{kind}") for kind in ("Ring", "Star", "Complete", "Grid")]
+TOPOLOGIES: PartTable[Topology] = table(
+    Random, *_SHAPES, Regular, SmallWorld, ScaleFree, Geometric, FromFile, FromMatrix
+)
 AnyTopology = Annotated[Topology, OneOf(TOPOLOGIES)]
 
 

@@ -77,10 +77,41 @@ def tag_of(part: type[BaseModel]) -> tuple[str, str] | None:
     return None
 
 
-def table(*parts: type[P]) -> dict[str, type[P]]:
-    """Parts by their words, in order."""
-    found: dict[str, type[P]] = {}
+class PartTable(dict[str, type[P]]):
+    """Parts by their words. One that stands as a reference is followed when somebody asks for it."""
+
+    def __getitem__(self, word: str) -> type[P]:
+        part: Any = super().__getitem__(word)
+        if isinstance(part, str):
+            found = load(part, Loading())
+            assert found is not None, "a table holds classes and references"
+            part = found[0]
+            self[word] = part
+        return cast("type[P]", part)
+
+    def get(self, word: str, default: Any = None) -> Any:
+        found = super().get(word, default)
+        return self[word] if isinstance(found, str) else found
+
+    def values(self) -> Any:
+        return [self[word] for word in self]
+
+    def items(self) -> Any:
+        return [(word, self[word]) for word in self]
+
+    @property
+    def known(self) -> tuple[type[P], ...]:
+        """The parts whose classes are known without following a reference."""
+        return tuple(part for part in super().values() if isinstance(part, type))
+
+
+def table(*parts: type[P] | tuple[str, str]) -> PartTable[P]:
+    """Parts by their words, in order; a word with a reference stands for a part that is loaded when it is asked for."""
+    found: PartTable[P] = PartTable()
     for part in parts:
+        if isinstance(part, tuple):
+            cast("dict[str, Any]", found)[part[0]] = part[1]
+            continue
         tag = tag_of(part)
         if tag is None:
             raise TypeError(f"{part.__name__} has no field of one word by which a scenario could choose it")
@@ -105,7 +136,7 @@ class OneOf:
     followed when its word is first used; `unfit` says why a user's own part cannot be used here.
     """
 
-    parts: Mapping[str, type[Section] | str]
+    parts: Mapping[str, type[Section]]
     short: Callable[[Any], Any] | None = None
     plain: Callable[[Any], Any] | None = None
     bare: bool = False
@@ -124,7 +155,7 @@ class OneOf:
     @cached_property
     def _here(self) -> tuple[type[Section], ...]:
         """The parts whose classes are known without following a reference."""
-        return tuple(part for part in self.parts.values() if isinstance(part, type))
+        return self.parts.known if isinstance(self.parts, PartTable) else tuple(self.parts.values())
 
     @cached_property
     def base(self) -> type[Section]:
@@ -136,14 +167,17 @@ class OneOf:
     @property
     def classes(self) -> tuple[type[Section], ...]:
         """All parts of the table, references followed."""
-        return tuple(part if isinstance(part, type) else self._own(part) for part in self.parts.values())
+        return tuple(self.parts.values())
 
     def part(self, word: str, loading: Loading | None = None) -> type[Section] | None:
         """The part of that word: of the table, or the user's own; None if there is none. A ValueError says why not."""
         listed = self.parts.get(word)
         if listed is not None:
-            return listed if isinstance(listed, type) else self._own(listed)
-        found = load(word, loading or Loading())
+            return listed
+        loading = loading or Loading()
+        if self.otherwise is not None and not loading.allowed and not is_reference(word):
+            return self.otherwise
+        found = load(word, loading)
         if found is None:
             return self.otherwise
         cls, bound = found
@@ -157,13 +191,6 @@ class OneOf:
         if self.unfit is not None and (reason := self.unfit(cls)):
             raise ValueError(f"{cls.__name__} cannot be used here: {reason}")
         return _tagged(cls, self.tag, bound)
-
-    @staticmethod
-    @cache
-    def _own(reference: str) -> type[Section]:
-        found = load(reference, Loading())
-        assert found is not None, "a table holds classes and references"
-        return cast("type[Section]", found[0])
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         every: Any = reduce(or_, self._here)
@@ -190,7 +217,7 @@ class OneOf:
                 )
             return value
         word = value.get(self.tag) if isinstance(value, Mapping) else None
-        if not isinstance(word, str) or isinstance(self.parts.get(word), type):
+        if not isinstance(word, str) or self.parts.get(word) in self._here:
             return listed(value)
         try:
             part = self.part(word, info.context)

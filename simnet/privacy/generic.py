@@ -27,8 +27,6 @@ def gaussian(p: Parameters) -> tuple[Step, ...]:
 
 def laplace(p: Parameters) -> tuple[Step, ...]:
     """Laplace noise on a vector whose numbers move by at most `sensitivity` in all (L1) when a row is replaced."""
-    if p["sensitivity"] == 0.0:
-        return ()
     return (LaplaceStep(p["sensitivity"], p["scale"]),) if p["scale"] else (NakedStep(),)
 
 
@@ -52,8 +50,6 @@ def subsampled_gaussian(p: Parameters) -> tuple[Step, ...]:
     sample moves the sum by up to 2c. The sum may be divided by a public number, as c and σ are; not by the size of the
     sample. docs/proofs.md, theorem 12.
     """
-    if p["rate"] == 0.0 or p["sensitivity"] == 0.0:
-        return ()
     if p["sigma"] == 0.0:
         return (NakedStep(),)
     if p["rate"] == 1.0:

@@ -4,7 +4,8 @@ A charge is made before its release leaves. A charge of kind "test" pays in adva
 vector technique is charged for itself and for all `cap` releases that it may let pass. How many it lets pass depends on
 the data, and a sum of realised costs is no guarantee under adaptive stopping; the guarantee reported is that of the
 mechanism, test + cap × release, whatever happened. So a mechanism with its numbers counts as often as it was paid for
-in advance or as often as it was used, whichever is more.
+in advance or as often as it was used, whichever is more. Without such a technique nothing is paid in advance: what
+was charged for tests and what was charged for releases add.
 
 An account is proven in several ways, all of them from the same charges: by Rényi curves, and by Gaussian trade-offs,
 which are exact where nothing but plain Gaussian noise was used (`simnet.privacy.trade_offs`). The numbers that decide
@@ -185,8 +186,8 @@ class Ledger:
 
     @property
     def tested(self) -> bool:
-        """Whether a test was paid for."""
-        return bool(self.state.advance)
+        """Whether a test was paid for that may be asked any number of times."""
+        return self.state.gated
 
     def spend(self, *charges: Charge) -> None:
         """Make these charges, all or none; a ledger never goes over its budget."""
@@ -213,7 +214,10 @@ class _Spending:
     def __init__(self, advance: dict[Use, int], made: dict[Use, int]) -> None:
         self.advance = advance
         self.made = made
-        counts = {use: max(advance.get(use, 0), made.get(use, 0)) for use in advance | made}
+        self.gated = any(MECHANISMS[name].gate for name, _ in advance)
+        """Whether a test decides what is released: only then do releases use up what was paid in advance."""
+        both = max if self.gated else int.__add__
+        counts = {use: both(advance.get(use, 0), made.get(use, 0)) for use in advance | made}
         self.uses = tuple(counts.items())
         self._accounts: dict[float, Account] = {}
 

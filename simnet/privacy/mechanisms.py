@@ -43,6 +43,10 @@ class Mechanism:
     """Whether it pays for rows that travel before the first round, and for no release."""
     probabilities: frozenset[str] = frozenset()
     """Parameters that are at most 1."""
+    positive: frozenset[str] = frozenset()
+    """Parameters that are above 0: what costs nothing is recycled, and says so."""
+    gate: bool = False
+    """Whether it pays for a test that may be asked any number of times, and decides what is released."""
     series: str = ""
     """Parameters of any number whose names begin so and end in a number above 1."""
 
@@ -86,6 +90,8 @@ def mechanism(name: str, parameters: Parameters) -> Mechanism:
     for key, value in parameters.items():
         if not (math.isfinite(value) and value >= 0.0):
             raise BudgetError(f"{name}: {key} = {value}, but it must be finite and not negative")
+        if key in found.positive and value == 0.0:
+            raise BudgetError(f"{name}: {key} = 0, but what depends on no row is charged as recycled")
         if key in found.probabilities and value > 1.0:
             raise BudgetError(f"{name}: {key} = {value}, but a probability is at most 1")
     return found
@@ -209,7 +215,9 @@ MECHANISMS: dict[str, Mechanism] = {
         _LEAST | {"regulariser", "delta1", "transport"},
     ),
     # IPP-ADMM's test on the minimiser of the data, or with shared_noise on the perturbed minimiser.
-    "sparse-vector": Mechanism("sparse vector technique", _TEST | _TEST_KIND, _sparse_vector, claims.sparse_vector),
+    "sparse-vector": Mechanism(
+        "sparse vector technique", _TEST | _TEST_KIND, _sparse_vector, claims.sparse_vector, gate=True
+    ),
     # IPP-ADMM with shared noise: the perturbed minimiser of every round counts, released or not; IPP-ADMM's
     # Theorem 5 prices it with the release instead.
     "tested-objective": Mechanism(
@@ -275,22 +283,49 @@ MECHANISMS: dict[str, Mechanism] = {
         "trust: rows in clear at the hub and on the way to it", frozenset(), _free, claims.nothing, of_rows=True
     ),
     # For anybody's method. No paper prices them: a claim belongs to the method that makes it.
-    "gaussian": Mechanism("Gaussian noise", frozenset({"sensitivity", "sigma"}), generic.gaussian, claims.unpriced),
-    "laplace": Mechanism("Laplace noise", frozenset({"sensitivity", "scale"}), generic.laplace, claims.unpriced),
-    "pure": Mechanism("a mechanism of pure ε", frozenset({"epsilon"}), generic.pure, claims.unpriced),
-    "zcdp": Mechanism("a zero-concentrated mechanism", frozenset({"rho"}), generic.zcdp, claims.unpriced),
+    "gaussian": Mechanism(
+        "Gaussian noise",
+        frozenset({"sensitivity", "sigma"}),
+        generic.gaussian,
+        claims.unpriced,
+        positive=frozenset({"sensitivity"}),
+    ),
+    "laplace": Mechanism(
+        "Laplace noise",
+        frozenset({"sensitivity", "scale"}),
+        generic.laplace,
+        claims.unpriced,
+        positive=frozenset({"sensitivity"}),
+    ),
+    "pure": Mechanism(
+        "a mechanism of pure ε",
+        frozenset({"epsilon"}),
+        generic.pure,
+        claims.unpriced,
+        positive=frozenset({"epsilon"}),
+    ),
+    "zcdp": Mechanism(
+        "a zero-concentrated mechanism",
+        frozenset({"rho"}),
+        generic.zcdp,
+        claims.unpriced,
+        positive=frozenset({"rho"}),
+    ),
     "subsampled-gaussian": Mechanism(
         "Gaussian noise on a sum over a Poisson sample",
         frozenset({"rate", "sensitivity", "sigma"}),
         generic.subsampled_gaussian,
         claims.unpriced,
         probabilities=frozenset({"rate"}),
+        positive=frozenset({"rate", "sensitivity"}),
     ),
     "threshold-test": Mechanism(
         "sparse vector technique",
         frozenset({"sensitivity", "threshold_scale", "query_scale", "cap"}),
         generic.threshold_test,
         claims.unpriced,
+        positive=frozenset({"sensitivity", "cap"}),
+        gate=True,
     ),
     "objective-perturbation": Mechanism(
         "Gaussian objective perturbation with curvature and noise on the approximate minimiser",
@@ -315,5 +350,5 @@ MECHANISMS: dict[str, Mechanism] = {
         series=generic.ORDER,
     ),
     # A model as it is (ADMM).
-    "bare-model": Mechanism("no noise, no privacy", frozenset(), _naked, claims.bare_model),
+    "bare-model": Mechanism("no noise, no privacy", frozenset(), _naked, claims.bare_model, gate=True),
 }

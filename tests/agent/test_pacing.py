@@ -43,6 +43,20 @@ def test_every_clock_has_its_own_rate_and_every_tick_its_own_delay():
     assert np.ptp(list(periods.values())) > 0.005, "clocks do not run alike"
 
 
+def test_a_tick_is_late_by_up_to_the_jitter_and_never_early():
+    clock = Deadline(kind="deadline", period=0.1, jitter=0.04).for_agent(Streams(1), 2)
+    late = [clock.next_tick(0.1 * k) - 0.1 * (k + 1) for k in range(400)]
+    assert min(late) >= -1e-9
+    assert max(late) <= 0.04 + 1e-9
+    assert np.mean(late) == pytest.approx(0.02, rel=0.1)
+
+
+@pytest.mark.parametrize(("skew", "jitter"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01), (0.1, 0.01)])
+def test_clocks_are_unlike_real_ones_only_if_they_all_tick_together(skew, jitter):
+    said = Deadline(kind="deadline", period=0.1, skew=skew, jitter=jitter).leaves_out
+    assert (said is not None) == (skew == jitter == 0.0)
+
+
 def test_skew_and_jitter_change_no_other_draw():
     plain, skewed = (
         lawful(**{"network.pacing": pacing, "network.link.loss": 0.3})

@@ -10,15 +10,17 @@ import pytest
 from simnet import Result, Scenario, run
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.program import due
+from simnet.errors import ScenarioError
 from simnet.methods import peer
 from simnet.methods.peer import Proposal
 from simnet.privacy.ledger import BARE, RECYCLED, Charge, Ledger
 from tests.methods.noisy_descent import NoisyDescent, running
-from tests.worlds import unlawful, world
+from tests.worlds import ROWS, unlawful, world
 
 pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer")
 GAUSSIAN = Charge.of("gaussian", {"sensitivity": 1.0, "sigma": 9.0})
-TEST = Charge.of("pure", {"epsilon": 0.1}, "test")
+TEST = Charge.of("threshold-test", {"sensitivity": 1.0, "threshold_scale": 9.0, "query_scale": 9.0, "cap": 2.0}, "test")
+QUERY = Charge.of("pure", {"epsilon": 0.1}, "test")
 UPLOAD = Charge.of("trusted-upload", {})
 SOMETHING = (np.zeros(2),)
 
@@ -72,6 +74,12 @@ def test_a_test_that_nothing_pays_for_is_a_bare_one():
     assert due(Proposal(None, 1, 0.0, (), asked, "test"), ledger, heard=True) == ()
 
 
+def test_a_query_that_is_paid_for_once_is_not_paid_for_ever():
+    asked, ledger = peer.Test(False, 0.0), Ledger(1e-4)
+    ledger.spend(QUERY)
+    assert due(Proposal(None, 1, 0.0, (), asked, "test"), ledger, heard=True) == (replace(BARE, kind="test"),)
+
+
 def test_a_skipped_round_pays_for_its_test_alone():
     assert due(Proposal(None, 1, 0.0, (TEST,), skipped="test"), Ledger(1e-4), heard=False) == (TEST,)
     assert due(Proposal(None, 1, 0.0, skipped="listening"), Ledger(1e-4), heard=False) == ()
@@ -113,3 +121,49 @@ def test_a_method_that_pays_meets_its_budget_and_claims_nothing_of_others():
 
 def test_runs_repeat_bit_by_bit():
     assert run(story("proven")).summary["digest"] == run(story("proven")).summary["digest"]
+
+
+SILENT = """
+from simnet.extend import Charge, Method, Peer, Proposal
+
+
+class Silent(Method):
+    \"""Releases in even rounds alone.\"""
+
+    private_silences = {private}
+
+    def peer(self, plan, objective, place, streams):
+        return SilentPeer(objective.start, streams.generator("noise", place.agent))
+
+
+class SilentPeer(Peer):
+    def __init__(self, start, rng):
+        super().__init__(start)
+        self.rng = rng
+
+    def propose(self, t):
+        if t % 2:
+            return Proposal(None, skipped={reason!r})
+        noisy = self.rng.standard_normal(len(self.theta))
+        return Proposal((noisy,), charges=(Charge.of("gaussian", {{"sensitivity": 0.1, "sigma": 1.0}}),))
+
+    def absorb(self, t, sent, known):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "private", "why"),
+    [
+        ("test", (), "because of 'test', and they have no test"),
+        ("exhausted", (), "because of 'exhausted', and they have no test"),
+        ("censored", ("censored",), "pays for gaussian, but whether an agent is silent"),
+    ],
+)
+def test_silence_that_nothing_pays_for_is_refused_though_no_plan_has_foretold_noise(tmp_path, reason, private, why):
+    """All three used to run, with an ε that knew of the releases alone."""
+    (tmp_path / "silent.py").write_text(SILENT.format(reason=reason, private=private))
+    content = {"rounds": 4, "data": ROWS, "topology": {"kind": "ring", "agents": 4}}
+    scenario = Scenario.of(content | {"algorithm": "silent.py:Silent"}, folder=tmp_path)
+    with pytest.raises(ScenarioError, match=why):
+        run(scenario)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -198,3 +199,15 @@ def test_a_solver_that_has_answered_others_before_gives_the_same_answers():
     solver = BatchSolver()
     for asked in (some, others, others, some[:4], others[1:], some):
         assert solver.measure(asked) == [measurement.answer() for measurement in asked]
+
+
+def test_under_a_ceiling_a_loss_counts_from_zero_whether_alone_or_in_a_batch():
+    """The sensitivity of a test rests on both ends, and a loss of somebody else's may be negative."""
+    rng = np.random.default_rng(3)
+    low = replace(LOGISTIC, value=lambda z: LOGISTIC.value(z) - 50.0)
+    asked = [Measurement(objective(6, 4, low, rng), rng.standard_normal(4), 2.0) for _ in range(5)]
+    assert [each.answer() for each in asked] == [0.0] * 5
+    assert BatchSolver().measure(asked) == [0.0] * 5
+    assert BatchSolver().measure([each._replace(ceiling=np.inf) for each in asked]) == pytest.approx(
+        [each._replace(ceiling=np.inf).answer() for each in asked]
+    )

@@ -50,6 +50,7 @@ def bumpy(height: float):
         ({"bend": lambda z: 0.2 * LOGISTIC.bend(z)}, "bend is not the derivative of slope"),
         ({"value": lambda z: z[:3]}, "value must give one finite number for each margin"),
         ({"bend": lambda z: z / 0.0}, "bend must give one finite number for each margin"),
+        ({"slope": lambda z, out=None: LOGISTIC.slope(z - z.mean())}, "slope of a margin depends on the other margins"),
         ({"slope": lambda z, out=None: z.nothing}, r"slope fails for an array of margins \(AttributeError"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -245,6 +246,28 @@ def test_a_bound_below_the_proven_one_is_kept_by_construction_too():
     assert np.linalg.norm(made.loss_gradient(theta)) <= 0.1 / np.sqrt(3) < np.linalg.norm(proven.loss_gradient(theta))
 
 
+class Stretching(MultinomialTask):
+    """Ours, for rows that are longer than 1."""
+
+    kind: Literal["stretching"]  # type: ignore[assignment]
+
+    def objective(self, rows, regulariser, weight):
+        return super().objective(replace(rows, X=100.0 * rows.X), regulariser, weight)
+
+
+class SelfProven(LongRows):
+    proven_bound = 2.0
+
+
+def test_a_proof_of_ours_is_for_our_classes_and_rows_that_are_not_longer_than_1(monkeypatch):
+    rows = Dataset("rows", np.eye(3), np.arange(3.0), "class")
+    made = Stretching(kind="stretching").made(rows, 0.0, 1.0)
+    assert np.linalg.norm(made.clipped_gradient(np.zeros(9), 1e9)) > 40.0
+    assert np.linalg.norm(made.loss_gradient(np.zeros(9))) <= np.sqrt(2.0)
+    monkeypatch.setattr(Promising, "objective", lambda self, *given: SelfProven(given[0], 3, *given[1:]))
+    assert Promising(kind="promising").made(rows, 0.0, 1.0).bound == 2.0
+
+
 def test_a_task_with_a_bound_offers_it():
     assert {word for word in TASKS if "bounded" in default_task(word).offers} == {
         "logistic",
@@ -276,9 +299,24 @@ class OneLoss(LongRows):
         return 10.0 * (self.data.X @ theta).mean()
 
 
+class Centred(LongRows):
+    """Each row is what it is beside the mean of all."""
+
+    def row_gradients(self, theta):
+        return np.asarray(self.data.X) - np.asarray(self.data.X).mean(axis=0)
+
+
+class StartsAtData(LongRows):
+    @property
+    def start(self):
+        return np.asarray(self.data.X).mean(axis=0)
+
+
 @pytest.mark.parametrize(
     ("objective", "sentence"),
     [
+        (Centred, "the loss or the gradient of a row changes when another row is replaced; ε would be wrong"),
+        (StartsAtData, "where it starts depends on the rows, and agents tell it; ε would be wrong"),
         (ShortNorms, "the gradient of row 0 is 10 long, and its norm is given as 1; ε would be wrong"),
         (OwnClip, "`clipped_gradient` keeps rows to a bound, so it is not for others to write"),
         (Sideways, "a row's gradient must have 2 numbers, as a model has"),

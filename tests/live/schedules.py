@@ -40,9 +40,8 @@ from simnet.agent.pacing import ALIGNED
 from simnet.build import World, build
 from simnet.errors import LiveError
 from simnet.live.agent import LiveAgent, Placement, serve
-from simnet.live.chain import HeldHead
 from simnet.live.envelope import HEAD_BYTES, HEADER_BYTES, EnvelopeKind
-from simnet.live.journal import RecordKind, Sending
+from simnet.live.journal import RecordKind, Sending, event_of
 from simnet.live.run import merge
 from simnet.live.standalone import OwnSupervisor
 from simnet.network import frame
@@ -59,6 +58,7 @@ AGENTS, ROUNDS = 3, 4
 ROOT = Path("/virtual")
 HORIZON = 5_000.0
 """Virtual seconds after which everybody should have come to an end."""
+MOST_STARTS = 40
 STEPS = 110
 """About as many steps as the disk of an agent takes in a run."""
 _HEAD = Struct("<BIII")
@@ -142,13 +142,12 @@ class Deployment:
         self.network = VirtualNetwork(chance, chance.choice((0.0, 0.2, 0.5)), self._tap)
         self.network.quiet_from = 300.0
         self.disks = [VirtualDisk(chance, self._called_safe) for _ in range(AGENTS)]
-        self.crashes = chance.choice((0, 1, 1, 2, 3, 5))
+        self.crashes = chance.choice((2, 3, 5) if self.hostile else (0, 1, 1, 2, 3, 5))
         self.put_back: set[int] = set()
         self.backups: dict[int, dict[Path, bytes]] = {}
         self.said: dict[int, str] = {}
         self.waiting: dict[int, Sequence[int]] = {}
         self.finished: set[int] = set()
-        self.without: dict[int, frozenset[int]] = dict.fromkeys(range(AGENTS), frozenset())
         self.trace: list[str] = []
         self._news = asyncio.Event()
 
@@ -206,19 +205,20 @@ class Deployment:
 
     def _left_twice(self, agent: int, round: int) -> None:
         """A round has left with other bytes than before: was there a neighbour that could have told?"""
-        for peer in set(range(AGENTS)) - {agent} - self.without[agent]:
+        for peer in set(range(AGENTS)) - {agent}:
             for kind, body in records_in(self.disks[peer].content(ROOT / str(peer) / "journal")):
-                if kind == RecordKind.HELD:
-                    held = msgspec.msgpack.decode(body, type=HeldHead)
-                    if held.peer == agent and held.round >= round:
-                        self.record.broken.append(f"agent {agent}: round {round} left twice, and agent {peer} knew it")
-                        return
+                found = event_of(RecordKind(kind), body)
+                if found is None or not isinstance(found[1], events.MessageDelivered | events.MessageRefused):
+                    continue
+                if found[1].peer == agent and found[1].round >= round:
+                    self.record.broken.append(f"agent {agent}: round {round} left twice, and agent {peer} knew it")
+                    return
 
     # The life of an agent, and its operator.
 
     async def keep(self, agent: int) -> None:
         """Start an agent again and again, as an operator does, until it has finished or says that it must not go on."""
-        while True:
+        for _ in range(MOST_STARTS):
             machine = self._boot(agent)
             place = self._placement(agent)
             supervisor = _Operator(self, agent, machine)
@@ -252,6 +252,7 @@ class Deployment:
                 self.said[agent] = str(error)
                 self.note(agent, str(error))
                 return
+        raise Broken(f"agent {agent} is started again and again")
 
     def _placement(self, agent: int) -> Placement:
         places = {each: ("127.0.0.1", 7000 + each) for each in range(AGENTS)}
@@ -263,7 +264,6 @@ class Deployment:
             places,
             shim=self.shim,
             own_noise=self.own_noise,
-            without=self.without[agent],
         )
 
     def _boot(self, agent: int) -> VirtualMachine:

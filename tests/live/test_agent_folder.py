@@ -66,3 +66,19 @@ def test_a_process_that_was_outnumbered_is_followed_by_a_later_one(tmp_path):
     AgentFolder(tmp_path).outnumbered(7)
 
     assert AgentFolder(tmp_path).incarnation() == 8
+
+
+@pytest.mark.parametrize("name", ["incarnation", "secret"])
+def test_a_damaged_file_of_a_folder_is_a_sentence_that_names_it(tmp_path, name):
+    folder = AgentFolder(tmp_path)
+    (tmp_path / name).write_bytes(b"\xff garbage")
+
+    with pytest.raises(LiveError, match=f"{name} is damaged"):
+        folder.incarnation() if name == "incarnation" else folder.secret()
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
+    (tmp_path / "a file").touch()
+
+    with pytest.raises(LiveError, match="the agent cannot keep its state there"):
+        AgentFolder(tmp_path / "a file").incarnation()

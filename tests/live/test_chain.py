@@ -144,3 +144,15 @@ def test_no_charge_can_be_added_dropped_or_changed_afterwards(data):
 
     with pytest.raises(LiveError, match=r"agent 0's journal: (the charges of round|round)"):
         verify([told], [links], [[]])
+
+
+def test_a_chain_is_restored_from_a_journal_and_a_journal_without_one_is_refused():
+    chain, links, _ = lived(3)
+    held = [HeldHead(1, 2, b"h" * 32)]
+    again, older = Chain(0), Chain(0)
+    again.restore(links, held, 3)
+
+    assert again.heads == chain.heads
+    assert again.greeting(1, 0) == Greeting(0, 2, b"h" * 32)
+    with pytest.raises(LiveError, match="go on with the version of simnet that kept it"):
+        older.restore([], [], 3)

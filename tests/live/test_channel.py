@@ -19,6 +19,7 @@ from simnet.live.envelope import Envelope, EnvelopeKind, encode, run_id
 from tests.live.party import (
     HOST,
     NOWHERE,
+    PATIENCE,
     QUICK,
     RUN,
     Caller,
@@ -354,6 +355,33 @@ def test_an_agent_that_fails_while_it_takes_a_frame_stops_and_the_frame_is_not_l
             async with running(again):
                 left.peers[1] = again.channel.address
                 await again.until(lambda: again.got[-2:] == [(0, 2), (0, 3)])  # 1 may not have been acknowledged
+
+    run(story)
+
+
+def test_an_agent_that_fails_while_it_is_connected_both_ways_comes_to_its_end(deployment: Path) -> None:
+    """The end of its own connection was told to an agent that had failed already, which hid that it was cancelled."""
+
+    def full(peer: int, raw: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    async def story() -> None:
+        left = Party(deployment, 0, {1: NOWHERE}, limits=QUICK)
+        right = Party(deployment, 1, {0: NOWHERE}, on_frame=full, limits=QUICK)
+
+        async def live() -> None:
+            await right.channel.start()
+            left.peers[1], right.peers[0] = right.channel.address, left.channel.address
+            try:
+                await right.until(lambda: (0, True) in right.states)
+                left.send(1, 1)
+                await asyncio.Event().wait()
+            finally:
+                await right.channel.close()
+
+        async with running(left), asyncio.timeout(PATIENCE):
+            with pytest.raises(OSError, match="No space left on device"):
+                await live()
 
     run(story)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from msgspec.msgpack import decode, encode
 
+from simnet.errors import LiveError
 from simnet.live.chain import Chain
 from simnet.live.journal import (
     Heard,
@@ -172,3 +174,9 @@ def test_a_round_is_made_safe_once_whether_it_sends_or_not(tmp_path):
     memory.finished(4, NOTHING, NOTHING)
 
     assert journal.safe == [2, 7, 10, 12]
+
+
+@pytest.mark.parametrize("first", [(RecordKind.START, b"garbage"), (RecordKind.STATE, b"s")])
+def test_a_journal_that_does_not_say_whose_it_is_is_refused_in_a_sentence(first):
+    with pytest.raises(LiveError, match="does not begin with who keeps it"):
+        recover([first, *BEGUN[1:]])

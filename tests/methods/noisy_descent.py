@@ -40,8 +40,11 @@ CHARGES = {
 
 
 def running(scenario: Scenario, method: Method) -> Scenario:
-    """The scenario with a method that is in no table."""
-    return scenario.model_copy(update={"algorithm": method})
+    """The scenario with a method that is in no table, named as a user would name it if that is possible."""
+    if type(method).__name__ not in globals():
+        return scenario.model_copy(update={"algorithm": method})
+    fields = method.model_dump(exclude_unset=True, exclude={"name"})
+    return scenario.with_(algorithm={"name": f"{__name__}:{type(method).__name__}"} | fields)
 
 
 class NoisyDescent(Method):

@@ -240,6 +240,17 @@ def test_silence_leaves_the_variables_of_a_link_as_they_are():
     np.testing.assert_array_equal(before, -np.full(FEATURES, 0.5))
 
 
+def test_edge_duals_report_the_dual_of_the_optimum():
+    """At the optimum x the local problems hold −∇f_i(x) = 2λ_i, so λ_i = (a_i − x)/2, and the λ_i sum to zero."""
+    town = Town(nx.star_graph(3), edge())
+    for _ in range(400):
+        town.round()
+    optimum = town.targets.mean(axis=0)
+    for duals, target in zip(town.duals, town.targets, strict=True):
+        np.testing.assert_allclose(duals.dual, (target - optimum) / 2, atol=1e-9)
+    assert town.drift < 1e-9
+
+
 def test_edge_duals_refuse_a_penalty_that_changes():
     with pytest.raises(SimnetError, match="one η for all agents"):
         EdgeDuals(FEATURES, 1, ETA).linear(np.zeros(FEATURES), 2 * ETA)

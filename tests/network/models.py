@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from simnet.errors import ScenarioError
+from simnet.library.delay_kinds import Gamma, Lognormal, Normal, Pareto, Uniform
 from simnet.network.codec import CODECS, CodecKind, TopKSettings
-from simnet.network.latency import Constant, Empirical, Gamma, Lognormal, Normal, Pareto, Uniform
+from simnet.network.latency import Constant, Empirical
 from simnet.network.loss import Bernoulli, Bursts, GilbertElliott, NoLoss, Trace
 from simnet.scenario import Scenario
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simnet.network.airtime import lora_seconds, ofdm_seconds
+from simnet.network.airtime import duty_cycle_left_out, lora_seconds, ofdm_seconds
 
 SYMBOLS = [
     # size, spreading factor, coding, explicit header, checksum, payload symbols counted by hand from the data sheet
@@ -34,3 +34,9 @@ def test_34_bytes_at_spreading_factor_7_last_77_ms():
 )
 def test_an_802_11a_frame_lasts_a_preamble_and_whole_symbols(size, rate, microseconds):
     assert 1e6 * ofdm_seconds(size, rate) == pytest.approx(microseconds, rel=1e-12)
+
+
+def test_whoever_sends_for_a_hundredth_of_the_time_keeps_the_duty_cycle_and_whoever_sends_longer_does_not():
+    assert duty_cycle_left_out(1.0, 100.0) == {}
+    assert "1.1% of the time (1.1 s per round of 100 s)" in duty_cycle_left_out(1.1, 100.0)["duty cycle"]
+    assert "however short a round is" in duty_cycle_left_out(1.0, None)["duty cycle"]

@@ -200,6 +200,8 @@ def test_numbers_with_gaps_are_numbered_anew_in_the_largest_part(tmp_path):
         ("net.gml", "graph [ node [ id 0 ] ", "unexpected|expected|cannot"),
         ("net.gml", 'graph [\n node [ id 0 Latitude 91 Longitude 0 ]\n node [ id 1 ]\n edge [ source 0 target 1 ]\n]\n',
          "node 1 is at 91, 0, which are no degrees"),
+        ("net.gml", 'graph [\n node [ id 0 ]\n node [ id 1 ]\n edge [ source 0 target 1 loss 2 ]\n]\n',
+         "edge 1 has loss = 2"),
     ],
 )  # fmt: skip
 def test_what_an_edge_cannot_be_is_refused_with_its_place(tmp_path, name, text, fault):

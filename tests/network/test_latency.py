@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simnet.errors import ScenarioError
-from simnet.network.latency import Distance, Empirical
+from simnet.network.latency import DelayTrace, Distance, Empirical
 from simnet.streams import Streams
 from tests.network.models import constant, empirical, gamma, lognormal, normal, pareto, refusal, uniform
 
@@ -115,3 +115,14 @@ def test_distance_makes_a_constant_delay_in_proportion():
 )
 def test_an_impossible_delay_is_refused_with_its_field(latency, sentence):
     assert refusal(latency=latency).startswith(f"network.link.{sentence}")
+
+
+def test_a_trace_plays_the_last_delay_measured_before_a_message_leaves_and_begins_again(tmp_path):
+    (tmp_path / "delays.csv").write_text("10,0.1\n11,0.2\n13,0.3\n")
+    trace = DelayTrace(kind="trace", file="delays.csv").read(lambda name: tmp_path / name)
+    # The last delay lasts as long as one does on average, 1.5 s.
+    assert trace.period == 4.5
+    at, half_way = trace.clock(0.0), trace.clock(0.5)
+    leave = [0.0, 0.99, 1.0, 2.99, 3.0, 4.49, 4.5, 5.5]
+    assert [at(time) for time in leave] == [0.1, 0.1, 0.2, 0.2, 0.3, 0.3, 0.1, 0.2]
+    assert [half_way(time) for time in (0.0, 0.75, 2.25)] == [0.2, 0.3, 0.1]

@@ -214,7 +214,7 @@ def test_early_detection_refuses_before_the_queue_is_full():
 def test_early_detection_draws_once_a_packet_also_when_the_queue_is_full():
     """Two lines of one stream, one always full: afterwards both stand at the same place of the stream."""
     red = Red(low=0, high=10**9, chance=1.0, weight=1.0)
-    stuck = transmitter(bandwidth=1e-9, queue=Queue(limit=0, red=red))
+    stuck = transmitter(bandwidth=1e-6, queue=Queue(limit=0, red=red))
     free = transmitter(bandwidth=1e9, queue=Queue(limit=0, red=red))
     for k in range(20):
         stuck.admit(float(k), 1)

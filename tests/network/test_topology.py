@@ -185,7 +185,6 @@ def test_the_same_stream_gives_the_same_graph_and_another_stream_another(kind, s
 @pytest.mark.parametrize(
     ("kind", "agents", "settings", "message"),
     [
-        ("ring", 2, {}, r"topology\.agents = 2: a ring has at least 3"),
         ("random", 5, {"mean_degree": 4.3}, r"topology\.mean_degree = 4\.3: 5 agents have at most 4 neighbours"),
         ("random", 5, {"mean_degree": 1.3}, r"topology\.mean_degree = 1\.3: 5 agents need at least 1\.6"),
         ("regular", 5, {"degree": 3}, r"topology\.degree = 3: 5 agents need an even degree"),
@@ -231,3 +230,8 @@ def test_an_agents_number_is_one_object_wherever_the_graph_has_it():
     graph = drawn(np.random.default_rng(1), "regular", 1000, degree=4)
     nodes = {id(node) for node in graph}
     assert {id(peer) for node in graph for peer in graph[node]} <= nodes
+
+
+def test_a_ring_of_two_is_refused_before_anything_is_drawn():
+    with pytest.raises(ScenarioError, match=r"topology\.agents = 2: a ring has at least 3 agents"):
+        Scenario.of({"topology": {"kind": "ring", "agents": 2}, "algorithm": {"name": "admm"}})

@@ -192,3 +192,10 @@ def test_prv_accountant_agrees() -> None:
     )
     low, middle, _ = laplace.compute_epsilon(delta=1e-4, num_self_compositions=30)
     assert low <= curves.epsilon(30 * curves.pure(ORDERS, 0.05), 1e-4) <= 1.2 * middle
+
+
+def test_the_order_at_which_the_bound_of_objective_perturbation_ends_has_no_bound() -> None:
+    """4κ(a − 1) = 1 at a = 2: infinite there and above, without a division by zero; finite just below."""
+    with np.errstate(all="raise"):
+        found = curves.objective(np.array([1.9, 2.0, 2.1]), 0.5, 0.25)
+    assert np.isfinite(found).tolist() == [True, False, False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -157,3 +158,31 @@ def test_only_what_begins_with_declared_is_declared():
     assert {name for name, each in MECHANISMS.items() if each.declared} == {
         name for name in MECHANISMS if name.startswith("declared-")
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("gaussian", {"sensitivity": 0.0, "sigma": 1.0}),
+        ("laplace", {"sensitivity": 0.0, "scale": 1.0}),
+        ("pure", {"epsilon": 0.0}),
+        ("zcdp", {"rho": 0.0}),
+        ("subsampled-gaussian", {"rate": 0.0, "sensitivity": 1.0, "sigma": 1.0}),
+        ("threshold-test", {"sensitivity": 1.0, "threshold_scale": 1.0, "query_scale": 1.0, "cap": 0.0}),
+    ],
+)
+def test_what_costs_nothing_is_called_recycled(name, numbers):
+    """Any of these used to pay for a release of anything: ε = 0, proven."""
+    with pytest.raises(BudgetError, match="= 0, but what depends on no row is charged as recycled"):
+        of(name, **numbers)
+
+
+def test_a_query_and_a_release_at_the_same_price_are_two():
+    """Only a test that decides what is released is paid for in advance; else half of this went uncounted."""
+    once = of("zcdp", rho=0.1)
+    both = [replace(once, kind="test"), once]
+    assert account(both, DELTA) == account([once] * 2, DELTA)
+    gate = Charge.of(
+        "threshold-test", {"sensitivity": 1.0, "threshold_scale": 9.0, "query_scale": 9.0, "cap": 1.0}, "test"
+    )
+    assert account([gate, *both], DELTA) == account([gate, once], DELTA)

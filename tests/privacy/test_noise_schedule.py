@@ -16,10 +16,12 @@ from simnet.methods.pdml import decaying_rounds, label_charge, with_flipped_labe
 from simnet.privacy import curves, trade_offs
 from simnet.privacy.curves import ORDERS
 from simnet.privacy.ledger import Basis, Charge, account
+from simnet.privacy.noise import gamma_spread, grid
 from simnet.privacy.noise_schedule import (
     DataRound,
     GammaMechanism,
     Noise,
+    NoiseSchedule,
     RoundPlan,
     calibrated,
     objective_rounds,
@@ -232,3 +234,18 @@ def test_a_loss_that_no_noise_reduces_is_refused_by_name() -> None:
         smallest_scale(lambda s: 2.0 + 1.0 / s, 1.5, "the floor")
     with pytest.raises(BudgetError, match="above 0"):
         smallest_scale(lambda s: 1.0 / s, 0.0, "nothing")
+
+
+@pytest.mark.parametrize(("rate", "output"), [(40.0, 0.0), (40.0, 1e-3), (0.0, 0.0)])
+def test_a_release_with_gamma_noise_lies_on_the_grid_of_the_noise_that_was_added_last(
+    rate: float, output: float
+) -> None:
+    charge = Charge.of("gaussian", {"sensitivity": 1.0, "sigma": 1.0})
+    plan = RoundPlan(scale=rate, tolerance=0.0, output_sigma=output, charge=charge)
+    release = np.random.default_rng(4).normal(size=5)
+    found = NoiseSchedule("gamma", (plan,)).on_grid(plan, release)
+    if not rate:
+        assert found.tolist() == release.tolist()
+        return
+    step = grid(output or gamma_spread(rate, 5))
+    assert found.tolist() == (np.round(release / step) * step).tolist() != release.tolist()

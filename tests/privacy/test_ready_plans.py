@@ -32,6 +32,7 @@ EVERY = {
     "gaussian": lambda p: gaussian_plan(p, 20, 0.01),
     "weighted": lambda p: gaussian_plan(p, 3, 0.01, weights=(1.0, 2.0, 4.0)),
     "gated": lambda p: gaussian_plan(p, 20, 0.01, test=threshold_test(p, 0.02, 0.1, 4)),
+    "gated, one release": lambda p: gaussian_plan(p, 20, 0.01, test=threshold_test(p, 0.02, 0.1, 1)),
     "laplace": lambda p: laplace_plan(p, 20, 0.01),
     "sampled": lambda p: sampled_plan(p, 20, 0.01, 0.1),
     "zcdp": lambda p: zcdp_plan(p, 20),

@@ -115,8 +115,9 @@ def test_a_sample_of_everything_is_plain_gaussian_noise_on_a_vector_that_moves_b
     assert spent.basis.endswith("exact Gaussian composition")
 
 
-def test_a_sample_of_nothing_costs_nothing_and_a_sum_without_noise_everything():
-    assert account([charge(0.0, 1.0, 1.0)], DELTA).proven_epsilon == 0.0
+def test_a_sample_is_of_something_and_a_sum_without_noise_costs_everything():
+    with pytest.raises(BudgetError, match="rate = 0, but what depends on no row is charged as recycled"):
+        charge(0.0, 1.0, 1.0)
     assert account([charge(0.1, 1.0, 0.0)], DELTA).proven_epsilon is None
     with pytest.raises(BudgetError, match=r"rate = 1\.5, but a probability is at most 1"):
         charge(1.5, 1.0, 1.0)

@@ -99,6 +99,16 @@ def test_on_a_perfect_network_an_old_value_was_kept_through_a_skip_and_none_is_m
     assert summary["work"]["gradients"] == sum(solved) == result.rounds[-1]["gradients"]
 
 
+def test_seconds_of_work_are_those_from_the_start_of_each_round_to_the_end_of_its_solve():
+    compute = {"time": "10 ms", "per_gradient": "1 ms"}
+    result = run(Scenario.of(network(compute=compute, cost={"energy": {"per_second": 2}})))
+    solved = [event.gradients for _, _, event in result.events if isinstance(event, SolveFinished)]
+    seconds = 0.01 * len(solved) + 0.001 * sum(solved)
+    assert len(solved) == 12 * 5
+    assert result.summary["work"]["work_seconds"] == pytest.approx(seconds)
+    assert result.summary["cost"]["energy"] == pytest.approx(2 * seconds)
+
+
 def test_on_a_shared_medium_a_transmission_is_paid_once_and_each_reception_by_itself():
     cost = {"energy": {"per_message": 1}, "money": {"per_reception": 1}}
     summary = run(Scenario.of(network(network={"medium": "shared"}, cost=cost))).summary

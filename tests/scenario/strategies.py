@@ -117,15 +117,21 @@ def texts() -> st.SearchStrategy[str]:
 
 
 def _repaired(table: Table, content: dict[str, Any], kept: set[str]) -> dict[str, Any] | None:
-    """The content without the optional fields that the table's own checks complain about."""
+    """The content without the optional fields, also of tables in it, that the table's own checks complain about."""
     while True:
         try:
             table.model_validate(content)
         except ValidationError as error:
             name = str(error.errors()[0].get("ctx", {}).get("error", "")).partition(": ")[0]
-            if name not in content or name in kept or fields(table)[name].is_required():
+            name, _, inner = name.partition(".")
+            if name not in content or name in kept:
                 return None
-            content = {other: value for other, value in content.items() if other != name}
+            if inner and isinstance(content[name], dict) and inner in content[name]:
+                content = content | {name: {other: value for other, value in content[name].items() if other != inner}}
+            elif inner or fields(table)[name].is_required():
+                return None
+            else:
+                content = {other: value for other, value in content.items() if other != name}
         else:
             return content
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, nextafter
 
 import pytest
 import simpy
@@ -85,3 +85,22 @@ def test_a_run_on_simpys_own_environment_is_the_same_run(monkeypatch):
     monkeypatch.setattr(engine, "Environment", simpy.Environment)
     monkeypatch.setattr(Message, "_ok", True, raising=False)  # what SimPy's own `step` asks for instead of `ok`
     assert run(lossy).digest == quick
+
+
+def test_of_two_events_one_float_after_a_crowd_the_one_that_was_scheduled_first_happens_first():
+    def order(env: simpy.Environment) -> list[str]:
+        found: list[str] = []
+
+        def happen(name: str, delay: float) -> simpy.Event:
+            event = env.timeout(delay, name)
+            event.callbacks.append(lambda event: found.append(event.value))
+            return event
+
+        after = nextafter(1.0, inf)
+        crowd = [happen("crowd", 1.0) for _ in range(FEW)]
+        happen("first", after)
+        crowd[0].callbacks.append(lambda _: happen("second", after - 1.0))
+        env.run()
+        return found
+
+    assert order(Environment()) == order(simpy.Environment()) == ["crowd"] * FEW + ["first", "second"]

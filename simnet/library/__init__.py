@@ -1,0 +1,1 @@
+"""Parts of ours that are written as a user's own are: against `simnet.extend` alone."""

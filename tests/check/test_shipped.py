@@ -1,0 +1,30 @@
+"""What is shipped passes: users' files in full, our own methods without processes and audits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simnet.check import check
+from simnet.methods import METHODS
+from tests.check.mutants import failures, outcomes
+
+HERE = Path(__file__).parents[2] / "scenarios" / "methods"
+FILES = {
+    "choco.py:Choco": {"algorithm.entries": 2},
+    "coca.py:Coca": {},
+    "dp_gossip.py:DpGossip": {},
+    "gradient_tracking.py:GradientTracking": {},
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_users_file_passes_everything(name):
+    result = check(f"{HERE}/{name}", FILES[name])
+    assert result.passed, [each for each in result.outcomes if each.status == "failed"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_of_ours_passes(name):
+    assert failures(outcomes(name)) == {}
