@@ -77,6 +77,11 @@ def steady(output: str) -> list[str]:
     return sorted(lines) if "published/" in output else list(lines)  # folders are named by their digests
 
 
+def kept(old: str | None, new: str) -> str:
+    """What the page has, unless more than wall times and digests has changed."""
+    return new if old is None or steady(old) != steady(new) else old
+
+
 def filled(page: str, outputs: Sequence[str]) -> str:
     """The page with what its blocks print; a block without a place for it stays without."""
     remaining = iter(outputs)
@@ -114,8 +119,10 @@ def _cell(kind: str, text: str, number: int) -> dict[str, Any]:
 
 def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
+    blocks = list(BLOCK.finditer(page))
     with tempfile.TemporaryDirectory() as folder:
-        outputs = play([source(block) for block in BLOCK.finditer(page)], Path(folder))
+        printed = play([source(block) for block in blocks], Path(folder))
+    outputs = [kept(block["output"], new) for block, new in zip(blocks, printed, strict=True)]
     PAGE.write_text(filled(page, outputs), encoding="utf-8")
     made = notebook(page, outputs)
     NOTEBOOK.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

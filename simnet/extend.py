@@ -20,7 +20,7 @@ from simnet.learning.task import MarginTask, Task
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.admm import Decentralised as AdmmMethod
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
-from simnet.methods.peer import Known, Peer, PrivatePeer, Proposal
+from simnet.methods.peer import Known, Peer, PrivatePeer, Proposal, Test
 from simnet.network.codec import CodecKind
 from simnet.network.codec_faults import codec_faults
 from simnet.network.latency import Latency
@@ -122,6 +122,7 @@ __all__ = [
     "Surroundings",
     "Switch",
     "Task",
+    "Test",
     "ThresholdTest",
     "Topology",
     "TransportKind",

@@ -12,6 +12,7 @@ import pytest
 
 import simnet.extend
 from simnet import Scenario, run
+from simnet.check import Status, check
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
@@ -60,6 +61,12 @@ def test_the_baselines_of_the_page_learn_and_promise_nothing(method, page):
     summary = run(Scenario.load(page).with_(**baseline)).summary
     assert summary["accuracy"]["test_error"] < 0.2
     assert summary["privacy"]["proven_epsilon"] is None
+
+
+@pytest.mark.parametrize("method", ["Descent", "Gated", "Echo", "Lazy"])
+def test_the_methods_of_the_page_pass_the_kit(method, page):
+    found = check(f"my_extension.py:{method}", quick=True)
+    assert [each.sentence for each in found.outcomes if each.status is Status.FAILED] == []
 
 
 def test_the_list_of_names_is_sorted_and_complete():
