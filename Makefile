@@ -30,7 +30,7 @@ test: .venv/installed-dev
 explore: .venv/installed-dev
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Do the tests of a room notice a mistake in it? Takes about an hour; `ARGS="--room agent --sample 8"` takes less.
+# Do the tests of a room notice a mistake in it? Takes long; `ARGS="--room agent --sample 8"` takes less.
 mutate: .venv/installed-dev
 	$(BIN)/python -m tests.mutate $(ARGS)
 

@@ -168,8 +168,10 @@ class Tests:
             try:
                 return tests.wait(self._limit) == 0
             except subprocess.TimeoutExpired:
-                os.killpg(tests.pid, signal.SIGKILL)
                 return False
+            finally:
+                if tests.poll() is None:
+                    os.killpg(tests.pid, signal.SIGKILL)
 
 
 def try_room(room: str, tried: list[Mutant], tree: Path) -> Counter[str]:

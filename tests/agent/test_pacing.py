@@ -57,6 +57,18 @@ def test_clocks_are_unlike_real_ones_only_if_they_all_tick_together(skew, jitter
     assert (said is not None) == (skew == jitter == 0.0)
 
 
+def test_no_tick_of_the_fastest_clock_is_late_by_a_whole_period():
+    Deadline(kind="deadline", period=0.1, skew=0.5, jitter=0.049)
+    with pytest.raises(ValueError, match="jitter: below the period of the fastest clock"):
+        Deadline(kind="deadline", period=0.1, skew=0.5, jitter=0.05)
+
+
+def test_an_oracle_and_work_without_time_say_what_they_leave_out():
+    assert "an oracle ends every round" in PACINGS["ideal"](kind="ideal").leaves_out
+    assert Compute().leaves_out == "local work takes no time"
+    assert Compute(per_gradient=0.1).leaves_out is None
+
+
 def test_skew_and_jitter_change_no_other_draw():
     plain, skewed = (
         lawful(**{"network.pacing": pacing, "network.link.loss": 0.3})
