@@ -195,9 +195,14 @@ class OneOf:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         every: Any = reduce(or_, self._here)
         chosen = Annotated[every, Field(discriminator=self.tag)] if len(self._here) > 1 else every
+        schema = handler.generate_schema(chosen)
+        if len(self._here) == 1 < len(self.parts):  # the others are references: a word is needed all the same
+            tag = tag_of(self._here[0])
+            assert tag is not None
+            schema = core_schema.tagged_union_schema({tag[1]: schema}, discriminator=tag[0])
         return core_schema.with_info_wrap_validator_function(
             self._validated,
-            handler.generate_schema(chosen),
+            schema,
             serialization=core_schema.wrap_serializer_function_ser_schema(
                 self._written, info_arg=True, schema=core_schema.any_schema()
             ),
