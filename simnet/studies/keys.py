@@ -58,7 +58,8 @@ def run_files(root: Path) -> set[Path]:
 
     The package's own `__init__` imports nothing that a run needs, so it counts, but is not followed.
     """
-    found, seen, todo = {root / "__init__.py"}, {"simnet"}, [_RUNS]
+    library = [f"simnet.library.{path.stem}" for path in sorted((root / "library").glob("[!_]*.py"))]  # by references
+    found, seen, todo = {root / "__init__.py"}, {"simnet"}, [_RUNS, *library]
     while todo:
         module = todo.pop()
         path = None if module in seen else _file(root, module)
