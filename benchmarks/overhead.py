@@ -49,7 +49,7 @@ class Work:
             np.minimum(objective.row_losses(theta), 2.0).mean()
         for evaluator, thetas, duals in self.evaluations:
             [part.row_losses(theta).mean() for part, theta in zip(evaluator._parts, thetas, strict=True)]
-            evaluator.test_errors(thetas)
+            evaluator._task.errors(thetas, evaluator._test)
             np.linalg.norm(thetas - thetas.mean(axis=0)), np.linalg.norm(duals.sum(axis=0))
 
 
