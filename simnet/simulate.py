@@ -6,7 +6,7 @@ import io
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -221,6 +221,8 @@ def peers_of(built: World, streams: Streams | None = None) -> list[Peer]:
     """The agents' mathematics; their noise is the scenario's, or that of other streams."""
     streams = built.streams if streams is None else streams
     method, rounds = built.scenario.algorithm, built.scenario.rounds
+    if method.bound is not None:
+        streams = replace(streams, every=True)
     neighbours = [sorted(built.graph[agent]) for agent in built.graph]
     peers = method.peers(
         built.calibration, built.training, built.sizes, rounds, streams, built.learning.public, neighbours

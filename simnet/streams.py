@@ -38,6 +38,12 @@ class Streams:
 
     seed: int
     noise: str = ""
+    every: bool = False
+    """Whether all roles are secret: nobody knows by which names a method of the user's own draws its noise."""
+
+    def secret_role(self, role: str) -> bool:
+        """Whether the draws of a role protect something."""
+        return self.every or role in SECRET
 
     def generator(self, role: str, name: object = "") -> np.random.Generator:
         """A fresh generator at the start of the stream `role/name`."""
@@ -62,7 +68,7 @@ class Streams:
             yield rng
 
     def _named(self, role: str, name: object) -> _Hash:
-        root = self.noise if self.noise and role in SECRET else self.seed
+        root = self.noise if self.noise and self.secret_role(role) else self.seed
         return sha256(f"simnet/{root}/{role}/{name}".encode())
 
     @cached_property

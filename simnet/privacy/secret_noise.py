@@ -34,7 +34,7 @@ import scipy  # imports its parts when they are first used
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from simnet.privacy.noise_key import noise_root
-from simnet.streams import SECRET, Streams
+from simnet.streams import Streams
 from simnet.vectors import Vector
 
 
@@ -102,7 +102,7 @@ class SecretStreams(Streams):
     absorbed: Absorbed | None = None
 
     def generator(self, role: str, name: object = "") -> np.random.Generator:
-        if role not in SECRET:
+        if not self.secret_role(role):
             return super().generator(role, name)
         key = hmac.digest(self.secret, f"simnet/{role}/{name}".encode(), "sha256")
         # Whoever draws anything else than noise gets an AttributeError.

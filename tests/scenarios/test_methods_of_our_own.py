@@ -172,3 +172,17 @@ def test_laws_know_the_reasons_that_the_first_line_lists():
     for seq, t, event in result.events:
         laws(seq, t, msgspec.structs.replace(event, silences={}) if isinstance(event, events.RunStarted) else event)
     assert any("reason that the first line does not list: censored" in sentence for sentence in laws.finish())
+
+
+def test_noise_is_secret_by_whatever_name_a_method_draws_it(tmp_path):
+    source = (HERE / "dp_gossip.py").read_text().replace('streams.generator("noise", ', 'streams.generator("mine", ')
+    (tmp_path / "mine.py").write_text(source)
+    ours = content("coca.py:Coca") | {"algorithm": {"name": "mine.py:DpGossip"}}
+
+    def error(**privacy: object) -> float:
+        found = run(Scenario.of(ours | {"privacy": privacy}, folder=tmp_path))
+        return found.summary["accuracy"]["objective"]
+
+    assert error() == error(), "from the seed it can be repeated"
+    assert error(noise="fresh") != error(noise="fresh")
+    assert error(noise_name="one") != error(noise_name="two")
