@@ -113,6 +113,8 @@ def _privacy(built: World) -> dict[str, Facts]:
     for size, plan in plans.items():
         title = f"noise of an agent with {size.rows:,} rows and {size.degree} neighbours"
         topics[title] = plan.facts(privacy.delta)
+        if built.scenario.algorithm.bound is not None:
+            topics[title]["ε claimed"] = "no paper covers this"
     return topics
 
 

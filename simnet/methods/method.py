@@ -367,7 +367,8 @@ class Method(Part):
         """What the owner of a row is promised against somebody who may have heard the rows travel."""
         declared = spent.declared_epsilon
         kept_by = kept_by if declared is None else "declared"
-        return Promise(spent.claimed_epsilon, spent.proven_epsilon, kept_by, declared)
+        claimed = spent.claimed_epsilon if self.bound is None else None
+        return Promise(claimed, spent.proven_epsilon, kept_by, declared)
 
     def not_driven(self, victim: int, *, reports_heard: bool) -> str | None:
         """Why no neighbour can drive a victim's model where it likes; None if one can."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -140,8 +141,10 @@ _GATHERED = ("messages", "delivered", "lost", "payload_bytes", "wire_bytes")
 class PrivacyMeter:
     """Every agent's privacy ledger, as an outsider can keep it from `privacy.spent` events alone."""
 
-    def __init__(self, delta: float, agents: int) -> None:
+    def __init__(self, delta: float, agents: int, *, claims: bool = True) -> None:
         self._ledgers = [Ledger(delta) for _ in range(agents)]
+        self._claims = claims
+        """Whether the papers' claims are about this method; a user's own has none, whichever mechanism it uses."""
         self._entrusted: set[int] = set()
         self.declares = False
         """Whether some charge is declared and not proven."""
@@ -157,12 +160,20 @@ class PrivacyMeter:
     def agent(self, agent: int) -> Account:
         """What has been spent of one agent's rows: by itself, and by the hub if it has entrusted them to one."""
         mine = self._ledgers[agent].account()
-        return network([self._ledgers[HUB].account(), mine]) if agent in self._entrusted else mine
+        both = network([self._ledgers[HUB].account(), mine]) if agent in self._entrusted else mine
+        return both if self._claims else replace(both, claimed_epsilon=None)
 
     def network(self) -> Account:
         """What the network has spent: one row lives at one agent, so the worst agent counts."""
         # Agents that made the same charges share a state: thousands are told apart without looking at a number.
-        return network(ledger.account() for ledger in {ledger.state: ledger for ledger in self._ledgers}.values())
+        every = network(ledger.account() for ledger in {ledger.state: ledger for ledger in self._ledgers}.values())
+        return every if self._claims else replace(every, claimed_epsilon=None)
+
+
+def claims_of(start: events.RunStarted) -> bool:
+    """Whether a paper may claim something of a run: not of a method of the user's own."""
+    method = start.scenario.get("algorithm")
+    return not (isinstance(method, dict) and method.get("name") in start.foreign)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -215,7 +226,8 @@ class Metrics:
         self.counters.open(len(event.rows))
         self._air = Airtime([0.0] * len(event.rows))
         self._prices = Cost.model_validate(event.scenario.get("cost", {}))
-        self._privacy = PrivacyMeter(event.scenario["privacy"]["delta"], len(event.rows))
+        delta = event.scenario["privacy"]["delta"]
+        self._privacy = PrivacyMeter(delta, len(event.rows), claims=claims_of(event))
 
     def _sent(self, event: events.MessageSent) -> None:
         sizes = (event.payload_bytes, event.wire_bytes, events.offered(event))

@@ -24,7 +24,7 @@ from simnet.record.folder import load_bytes, load_summary, load_toml
 from simnet.record.formats import csv_text, flat, json_text
 from simnet.record.laws import Laws
 from simnet.record.log import find_log, read
-from simnet.record.metrics import Metrics, PrivacyMeter, Row
+from simnet.record.metrics import Metrics, PrivacyMeter, Row, claims_of
 from simnet.record.thinning import Thinning, refuse_thinned
 
 _SHOWN = 20
@@ -100,7 +100,7 @@ class _Spending:
             self.known = thinning is None or (PrivacySpent in thinning.kinds and thinning.share is None)
             delta = flat(event.scenario).get("privacy.delta")
             if isinstance(delta, float) and 0.0 < delta < 1.0:
-                self._meter = PrivacyMeter(delta, self._agents)
+                self._meter = PrivacyMeter(delta, self._agents, claims=claims_of(event))
         elif isinstance(event, PrivacySpent) and self._meter is not None and event.agent < self._agents:
             self._meter.spend(event)
 

@@ -26,7 +26,7 @@ from simnet.record.folder import load_json, load_summary
 from simnet.record.formats import flat
 from simnet.record.laws import Laws
 from simnet.record.log import find_log, read
-from simnet.record.metrics import Metrics, PrivacyMeter, Row
+from simnet.record.metrics import Metrics, PrivacyMeter, Row, claims_of
 from simnet.record.thinning import refuse_thinned
 from simnet.record.verify import feed, figures
 from simnet.report.playback import Playback
@@ -207,7 +207,8 @@ class Charges:
     def __call__(self, _seq: int, _t: float, event: events.Event) -> None:
         if isinstance(event, events.RunStarted):
             self._agents = len(event.rows)
-            self._meter = PrivacyMeter(event.scenario["privacy"]["delta"], self._agents)
+            delta = event.scenario["privacy"]["delta"]
+            self._meter = PrivacyMeter(delta, self._agents, claims=claims_of(event))
         elif isinstance(event, events.PrivacySpent):
             self._spent(event)
 

@@ -186,3 +186,25 @@ def test_noise_is_secret_by_whatever_name_a_method_draws_it(tmp_path):
     assert error() == error(), "from the seed it can be repeated"
     assert error(noise="fresh") != error(noise="fresh")
     assert error(noise_name="one") != error(noise_name="two")
+
+
+def test_no_paper_claims_anything_of_a_method_that_is_not_its_own(tmp_path):
+    source = (HERE / "dp_gossip.py").read_text()
+    borrowed = """
+    def charge_of(self, t):
+        numbers = {"rows": 60.0, "gradient_bound": 1.0, "sigma": 1.0}
+        return Charge.of("noisy-gradient", numbers)
+
+    def price(self, t):"""
+    source = source.replace("import Field", "import Charge, Field")
+    source = source.replace("charges=(self.plan.charge(t),)", "charges=(self.charge_of(t),)")
+    source = source.replace("\n    def absorb", borrowed + "\n        return (self.charge_of(t),)\n\n    def absorb")
+    source = source.replace("charges=self.charges(t)", "charges=(self.charge_of(t),)")
+    (tmp_path / "borrowed.py").write_text(source)
+    named = {"name": "borrowed.py:DpGossip", "sigma": 1.0}
+    result = run(Scenario.of(content("coca.py:Coca") | {"algorithm": named}, folder=tmp_path), tmp_path / "runs")
+    charged = {event.mechanism for _, _, event in result.events if isinstance(event, events.PrivacySpent)}
+    assert charged == {"noisy-gradient"}
+    privacy = result.summary["privacy"]
+    assert privacy["claimed_epsilon"] is None
+    assert privacy["proven_epsilon"] is not None
