@@ -14,6 +14,7 @@ from simnet.errors import ScenarioError
 from simnet.methods import peer
 from simnet.methods.peer import Proposal
 from simnet.privacy.ledger import BARE, RECYCLED, Charge, Ledger
+from simnet.record import events
 from tests.methods.noisy_descent import NoisyDescent, running
 from tests.worlds import ROWS, unlawful, world
 
@@ -167,3 +168,10 @@ def test_silence_that_nothing_pays_for_is_refused_though_no_plan_has_foretold_no
     scenario = Scenario.of(content | {"algorithm": "silent.py:Silent"}, folder=tmp_path)
     with pytest.raises(ScenarioError, match=why):
         run(scenario)
+
+
+def test_a_hub_plays_as_many_rounds_as_its_leaves_and_no_more():
+    hub = {"name": "dp-admm", "graph": "none", "hub": "untrusted"}
+    result = run(world(rounds=3, topology={"kind": "star", "agents": 4}, algorithm=hub))
+    begun = [event.agent for _, _, event in result.events if isinstance(event, events.RoundStarted)]
+    assert {agent: begun.count(agent) for agent in range(4)} == dict.fromkeys(range(4), 3)
