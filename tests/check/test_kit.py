@@ -117,7 +117,6 @@ MISTAKES: dict[str, tuple[list[tuple[str, str]], str, str]] = {
         "",
         "hostile",
     ),
-    "noise that is not secret": ([('"noise", place.agent', '"mine", place.agent')], "", "noise"),
     "noise of its own making": (
         [('streams.generator("noise", place.agent)', "Streams(0).generator('noise', place.agent)")],
         "from simnet.extend import Streams",
