@@ -345,8 +345,9 @@ class Method(Part):
         return []
 
     def problem_facts(self, sizes: Sequence[AgentSize], regulariser: float) -> Facts:
-        """The local problem, for people."""
-        return {}
+        """The local problem, for people; a method that says nothing of it shows its fields."""
+        values = {name: getattr(self, name) for name in type(self).model_fields if name not in ("name", "loss")}
+        return {name: value for name, value in values.items() if isinstance(value, (int, float, str))}
 
     # What an auditor asks.
 

@@ -98,7 +98,7 @@ class ReadyPlan(NoiseSchedule):
 
     def amounts(self) -> Facts:
         sampled: Facts = {} if self.rate == 1.0 else {"share of the rows in a round": self.rate}
-        return sampled | super().amounts()
+        return sampled | super().amounts() | {"B, domain": self.limit}
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def test_a_method_of_forty_lines_needs_nothing_but_fields_a_plan_and_a_peer():
     assert not np.array_equal(sent[0], sent[1])
     assert np.array_equal(peers[0].dual, np.zeros(3))
     assert peers[0].noise_of(2, sent[0][0], ()) is None
-    assert method.problem_facts(sizes, 0.0) == {}
+    assert method.problem_facts(sizes, 0.0) == {"step": 0.5}
     assert method.promise(account((), 1e-4), "proven", owner=0, reports_heard=True).epsilon == 0.0
 
 

@@ -35,7 +35,7 @@ def content(method: str, **changes: object) -> dict[str, object]:
         "rounds": 8,
         "data": ROWS,
         "topology": {"kind": "ring", "agents": 4},
-        "algorithm": {"name": method} | METHODS[method],
+        "algorithm": {"name": method} | METHODS.get(method, {}),
     }
     return base | changes
 
@@ -107,7 +107,7 @@ def test_a_method_that_cannot_lose_its_state_is_refused_where_a_fault_would_take
     assert run(Scenario.of(content("coca.py:Coca", fault=crash), folder=HERE)).summary["accuracy"]["test_error"] < 0.5
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "dp_gossip.py:DpGossip"])
 def test_live_agents_run_it_too_and_survive_a_kill(method, tmp_path):
     scenario = world(method, **{"network.pacing": PATIENT, "rounds": 20})
     result, fleet = with_kills(scenario, [(1, 4)], tls=False)
@@ -208,3 +208,12 @@ def test_no_paper_claims_anything_of_a_method_that_is_not_its_own(tmp_path):
     privacy = result.summary["privacy"]
     assert privacy["claimed_epsilon"] is None
     assert privacy["proven_epsilon"] is not None
+
+
+def test_explain_shows_the_fields_of_a_method_as_it_shows_those_of_ours():
+    from simnet.cli.explain import explain
+
+    facts = explain(world("dp_gossip.py:DpGossip"))
+    assert {"step": 2.0, "clip": 1.0, "regulariser": 1e-4}.items() <= facts["local problem"].items()
+    noise = next(found for title, found in facts.items() if title.startswith("noise of an agent"))
+    assert noise["B, domain"] == 1e4
