@@ -17,7 +17,7 @@ SMOKE := tests/scenario/test_messages.py tests/scenario/test_overrides.py tests/
 	tests/report tests/live/test_certificates.py tests/cli/test_cli.py tests/scenarios/test_digests.py \
 	--deselect tests/studies/test_aggregate.py::test_the_bootstrap_interval_is_near_scipys
 
-.PHONY: run test explore mutate lowest pythons live-check lint format docs bench scale validate figure figures studies clean
+.PHONY: run test explore mutate lowest pythons live-check lint format docs bench scale validate figure figures studies frontier clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -38,11 +38,12 @@ mutate: .venv/installed-dev
 lowest: .venv-lowest/installed
 	.venv-lowest/bin/python -m pytest -p no:cacheprovider $(SMOKE)
 
-# Does every Python that is here give the digests that are listed? One that is not here is skipped.
+# Does every Python that is here give the digests that are listed? One that is not here, or a name without a Python behind
+# it, is skipped.
 pythons: $(addprefix python-,3.11 3.12 3.13)
 
 python-%:
-	@if ! command -v python$* > /dev/null; then echo "python$* is not here: skipped"; else \
+	@if ! python$* --version > /dev/null 2>&1; then echo "python$* is not here: skipped"; else \
 		set -e; python$* -m venv .venv-python$*; \
 		.venv-python$*/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 			--editable . pytest hypothesis; \
@@ -87,18 +88,31 @@ docs: .venv/installed-dev
 figure: .venv/installed
 	$(BIN)/python -m analysis.error_and_bytes scenarios/quickstart.toml --output docs/quickstart.png
 	$(BIN)/python -m analysis.report_picture scenarios/quickstart.toml --output docs/report.png
+	$(BIN)/python -m analysis.skip_test scenarios/quickstart.toml --output docs/skip_test.csv
 
 # Goes on where it was stopped; a folder `results` that is not there is a study from nothing.
 studies: .venv/installed
 	for study in scenarios/studies/*.toml; do $(BIN)/simnet sweep $$study --out results || exit 1; done
 	$(BIN)/python -m analysis.studies results --output docs/studies --page docs/studies.md
 
+# Chooses settings on rows set aside, reports them on all others, and fills docs/frontier.md. Goes on where it was stopped;
+# from nothing it takes well under an hour on two cores.
+frontier: .venv/installed
+	for study in scenarios/studies/frontier/tuning/*.toml; do \
+		$(BIN)/simnet sweep $$study --out results/frontier/tuning || exit 1; done
+	$(BIN)/python -m analysis.frontier choose results/frontier/tuning
+	for name in adult networks skew; do \
+		$(BIN)/simnet sweep scenarios/studies/frontier/$$name.toml --out results/frontier || exit 1; done
+	$(BIN)/python -m analysis.frontier store results/frontier
+	$(BIN)/python -m analysis.frontier page
+
 # Every figure and table of the papers; goes on where it was stopped, and says which data it has not got. What is stored
 # already and needs data that are not here stays as it is.
 figures: .venv/installed
 	$(BIN)/python -m analysis.papers.sweep --out results
 	for script in analysis/papers/*_figure_*.py analysis/papers/*_table_*.py \
-		analysis/papers/ordering.py analysis/papers/tuning.py; do \
+		analysis/papers/ordering.py analysis/papers/tuning.py analysis/papers/secret_penalty.py \
+		analysis/papers/pp_adult_41.py analysis/papers/random_start.py; do \
 		$(BIN)/python -m analysis.papers.$$(basename $$script .py) || exit 1; done
 	$(BIN)/python -m analysis.papers.measured
 

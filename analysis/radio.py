@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from simnet.studies import aggregate
+from simnet.studies import reaching
 from simnet.studies.results import StudyResult
 
 TARGET = 0.21
@@ -47,7 +47,7 @@ class Reached:
 
     def __init__(self, found: StudyResult, target: float = TARGET) -> None:
         self._rounds, self._target = complete(found, found.rounds), target
-        self.table = pl.concat(aggregate.costs(self._rounds, ["network", _METHOD], target, cost) for cost in COSTS)
+        self.table = pl.concat(reaching.costs(self._rounds, ["network", _METHOD], target, cost) for cost in COSTS)
 
     def row(self, cost: str, network: str, method: str) -> dict[str, Any]:
         """Runs, how many reached the target, and the median, None if fewer than half did."""
@@ -70,7 +70,7 @@ class Reached:
 
     def sooner(self, cost: str, network: str, one: str, other: str) -> int:
         """In how many seeds one method gets to the target for less than another, which may never get there."""
-        hits = aggregate.first_hits(self._rounds.filter(network=network), [_METHOD, "seed"], self._target, cost)
+        hits = reaching.first_hits(self._rounds.filter(network=network), [_METHOD, "seed"], self._target, cost)
         spent = hits.with_columns(pl.when("reached").then("cost").otherwise(float("inf")).alias("cost"))
         mine, theirs = (spent.filter(pl.col(_METHOD) == method).select("seed", "cost") for method in (one, other))
         return mine.join(theirs, on="seed").filter(pl.col("cost") < pl.col("cost_right")).height

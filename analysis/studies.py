@@ -84,8 +84,12 @@ def methods(found: StudyResult) -> Figure:
 def skips(found: StudyResult) -> Figure:
     rows = table(found, "test_error", "wire_bytes").with_columns(mb=pl.col("wire_bytes") * MEGA)
     figure, axes = panels(3)
+    control = found.rounds.filter(pl.col("algorithm.name") == "pp-admm")
     for axis, epsilon in zip(axes, (1.0, 10.0, 100.0), strict=True):
         axis.set_title(f"ε = {epsilon:g}")
+        rounds = control.filter(pl.col("privacy.epsilon") == epsilon).group_by("round")
+        mean = rounds.agg(pl.col("wire_bytes", "test_error").mean()).sort("round")
+        axis.plot(mean["wire_bytes"] * MEGA, mean["test_error"], color="black", linewidth=1, label="pp-admm, by round")
         for releases, colour in zip((5, 15, 30), CYCLE, strict=False):
             for threshold, mark in ((0.0, "o"), (0.1, "^")):
                 for clip, filling in ((0.5, "none"), (2.0, "full")):
@@ -255,6 +259,28 @@ def radio(found: StudyResult) -> Figure:
     return figure
 
 
+def outputs(found: StudyResult) -> Figure:
+    """Errors of all outputs, one group per setting."""
+    names = ("test_error", *found.outputs)
+    rows = table(found, *names)
+    figure, axes = panels(2)
+    axes[1].sharey(axes[0])
+    for axis, loss in zip(axes, (0.0, 0.2), strict=True):
+        axis.set_title(f"{100 * loss:g} % of the messages lost")
+        part = rows.filter(pl.col("network.link.loss") == loss)
+        for place, (name, colour) in enumerate(zip(names, CYCLE, strict=False)):
+            at = [row + 0.15 * (place - 1.5) for row in range(part.height)]
+            label = "last" if name == "test_error" else answers.OUTPUT_NAMES[name]
+            axis.errorbar(
+                at, part[name], part[f"{name}_half"], fmt="o", color=colour, markersize=5, capsize=2, label=label
+            )
+        settings = [f"η = {row['algorithm.eta']:g}\nT = {row['rounds']}" for row in part.to_dicts()]
+        axis.set_xticks(range(part.height), settings)
+        axis.set_ylabel("test error")
+    axes[1].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure
+
+
 def _point(axis: Axes, row: dict[str, Any], label: str | None, colour: str, mark: str) -> None:
     axis.errorbar(
         row["wire_bytes"] * MEGA,
@@ -287,6 +313,7 @@ FIGURES: dict[str, Callable[[StudyResult], Figure]] = {
     "transports": transports,
     "hub": hub,
     "radio": radio,
+    "outputs": outputs,
 }
 
 
@@ -300,7 +327,7 @@ def draw(found: StudyResult, output: Path) -> None:
         figures += ("airtime_sent", "joules")
         times = pl.concat(Reached(found, target).table for target in TARGETS)
         times.write_csv(output / "radio_times.csv", float_precision=6)
-    found.means(*figures).write_csv(output / f"{found.name}.csv", float_precision=6)
+    found.means(*figures, *found.outputs).write_csv(output / f"{found.name}.csv", float_precision=6)
     if found.name == "pacing":
         found.reaching(answers.PACING_TARGET, "t").write_csv(output / "pacing_times.csv", float_precision=6)
 

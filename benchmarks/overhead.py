@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -68,10 +68,12 @@ def recording() -> Iterator[Work]:
         work.solves.append((work.solvers.index(self), arguments))
         return solve(self, linear, quadratic, start, tolerance)
 
-    def noted_evaluate(self: Evaluator, thetas: np.ndarray, duals: np.ndarray | None = None) -> object:
+    def noted_evaluate(
+        self: Evaluator, thetas: np.ndarray, duals: np.ndarray | None = None, outputs: Sequence[np.ndarray] = ()
+    ) -> object:
         work.evaluations.append((self, thetas.copy(), None if duals is None else duals.copy()))
         before = len(work.losses)
-        found = evaluate(self, thetas, duals)
+        found = evaluate(self, thetas, duals, outputs)
         del work.losses[before:]  # the evaluation's own
         return found
 

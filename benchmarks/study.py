@@ -52,7 +52,7 @@ def timed(*options: str) -> tuple[float, pl.DataFrame]:
         started = perf_counter()
         subprocess.run([*SWEEP, *options, "--out", "."], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         seconds = perf_counter() - started
-        return seconds, StudyResult.in_memory(Path(folder, "two-hundred")).runs.drop("wall")
+        return seconds, StudyResult.load(Path(folder, "two-hundred")).runs.drop("wall")
 
 
 def main() -> None:

@@ -13,12 +13,13 @@ from simnet.version import VERSION as __version__
 if TYPE_CHECKING:
     from simnet.errors import BudgetError, DataError, FrameError, LogError, ScenarioError, ScenarioWarning, SimnetError
     from simnet.scenario import Scenario
-    from simnet.simulate import Result, compare, run
+    from simnet.simulate import Comparison, Result, compare, run
     from simnet.studies.sweep import study
 
 _HOMES = {
     "Scenario": "simnet.scenario",
     "Result": "simnet.simulate",
+    "Comparison": "simnet.simulate",
     "run": "simnet.simulate",
     "compare": "simnet.simulate",
     "study": "simnet.studies.sweep",
@@ -30,6 +31,7 @@ _HOMES = {
 
 __all__ = [
     "BudgetError",
+    "Comparison",
     "DataError",
     "FrameError",
     "LogError",
@@ -50,3 +52,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'simnet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

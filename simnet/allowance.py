@@ -37,6 +37,7 @@ class Allowance:
         self.bytes = int(self._megabytes * _MEGABYTE)
         self.longest_line = self.bytes // _LINES
         self._before = resident()
+        self._taken = 0.0
 
     def check(self) -> None:
         """Refuse to go on if the process has grown too much since this reading began."""
@@ -47,6 +48,11 @@ class Allowance:
         """Refuse what would take so many bytes."""
         if size > self.bytes:
             raise self.refusal(what)
+
+    def take(self, size: float, what: str) -> None:
+        """Refuse what would take so many bytes beside all that was taken before."""
+        self._taken += size
+        self.need(self._taken, what)
 
     def json(self, raw: bytes) -> None:
         """Refuse a text whose objects would take half of the memory."""
@@ -79,10 +85,21 @@ def read_whole(path: Path, allowance: Allowance, share: int = 1) -> bytes:
     if path.exists() and not path.is_file():
         raise OSError(0, "not a plain file")
     with path.open("rb") as handle:
-        found = handle.read(most + 1)
+        # Python makes room at once for all that is asked for: no more than there seems to be.
+        found = handle.read(min(most, max(path.stat().st_size, _SHORT)) + 1)
     if len(found) > most:
         raise allowance.refusal(f"a file of more than {most:,} bytes")
     return found
+
+
+def read_own(path: Path, allowance: Allowance, share: int = 1) -> bytes:
+    """What a file of a folder holds, which speaks for itself only. OSError if it is a link out of the folder."""
+    try:
+        if path.resolve().parent != path.parent.resolve():
+            raise OSError(0, "it is a link out of its folder")
+    except RuntimeError:
+        raise OSError(0, "it is a link to itself") from None
+    return read_whole(path, allowance, share)
 
 
 def resident() -> int:

@@ -22,6 +22,8 @@ from simnet.learning.dataset import Dataset, row_bytes
 from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.row_objective import Objective
+from simnet.learning.yardsticks import Yardsticks, yardsticks
+from simnet.methods.advice import Advice
 from simnet.methods.method import AgentSize, Calibration
 from simnet.network.codec import unsurvived
 from simnet.network.delays import AlikeLinks, alike_links
@@ -73,6 +75,10 @@ class World:
         """The length of a model."""
         return model_length(self.scenario, self.learning.test)
 
+    def yardsticks(self) -> Yardsticks:
+        """What a test error of this world is held against; computed from all rows, without noise."""
+        return yardsticks(self.objectives, self.learning.test, self.scenario.learned)
+
 
 @gc_paused()
 def build(scenario: Scenario) -> World:
@@ -116,9 +122,11 @@ def model_length(scenario: Scenario, rows: Dataset) -> int:
 
 
 def agent_size(scenario: Scenario, part: Dataset, degree: int) -> AgentSize:
-    """What is public about an agent with these rows."""
-    task = scenario.learned
-    return AgentSize(part.rows, degree, model_length(scenario, part), task.gradient_bound, task.smoothness)
+    """What is public about an agent with these rows. What a task promises, it promises of rows of norm at most 1."""
+    task, length = scenario.learned, model_length(scenario, part)
+    if not scenario.data.bounds_rows:
+        return AgentSize(part.rows, degree, length)
+    return AgentSize(part.rows, degree, length, task.gradient_bound, task.smoothness)
 
 
 def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, str | None]:
@@ -163,7 +171,7 @@ def hold(
     found: dict[int, Reports] = {}
     for agent, part in enumerate(sent):
         if method.reports_from == "users":
-            found[agent] = from_users(access, streams, agent, part.rows, part.features)
+            found[agent] = from_users(access, streams, agent, part.rows, part.features + method.beside_rows)
         elif (agent, HUB) in lines:
             found[agent] = upload(lines[agent, HUB], streams, agent, HUB, part.rows, part.features)
     who = "server {}" if method.reports_from == "users" else "the hub from agent {}"
@@ -186,12 +194,18 @@ def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     try:
         found = method.calibrate(privacy, sizes, scenario.rounds)
     except BudgetError as error:
-        raise ScenarioError(f"privacy.epsilon = {privacy.epsilon:g}: {error}") from None
+        advice = Advice(method, privacy, sizes, scenario.rounds)
+        raise ScenarioError(f"privacy.epsilon = {privacy.epsilon:g}: {advice.sentence(error)}") from None
     declared = found.declared
     if declared and privacy.calibration == "proven":
         raise ScenarioError(
             f"privacy.calibration = 'proven': {declared} is what {method.name} declares, and nothing proves it; "
             "'paper' goes by what the author of a method says"
+        )
+    if not scenario.data.bounds_rows and (short := found.of_short_rows):
+        raise ScenarioError(
+            f"data.scale = {scenario.data.scale!r}: {method.name} pays by {short}, whose price is for rows of norm at "
+            "most 1; leave it out, or 'rows'"
         )
     telling = method.private_silences
     if telling and found.noisy:
@@ -294,8 +308,11 @@ def _said_in(network: Network, model: LinkModel, field: str) -> str:
 
 def longest_value(scenario: Scenario, features: int) -> int:
     """The bytes of the longest frame that carries a value."""
-    model, *company = scenario.algorithm.message_lengths(features)
-    payload, _ = build_writer(scenario, 0).model(np.zeros(model), lambda _: tuple(np.zeros(each) for each in company))
+    model, *company = vectors = [np.zeros(each) for each in scenario.algorithm.message_lengths(features)]
+    writer = build_writer(scenario, 0)
+    if scenario.algorithm.bundles:
+        return HEADER_BYTES + len(writer.letter(0, tuple(vectors)))
+    payload, _ = writer.model(model, lambda _: tuple(company))
     return HEADER_BYTES + len(payload)
 
 

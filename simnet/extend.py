@@ -10,6 +10,7 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.outputs import Learnt, Output
 from simnet.agent.pacing import Pacing
 from simnet.learning.dataset import Dataset
 from simnet.learning.metric_parts import Metric
@@ -19,8 +20,10 @@ from simnet.learning.sources import DataSource
 from simnet.learning.task import MarginTask, Task
 from simnet.methods.admm import AdmmPeer
 from simnet.methods.admm import Decentralised as AdmmMethod
+from simnet.methods.flooding import MOST_VERSIONS, Flood, flood_lengths, flood_reaches
 from simnet.methods.method import AgentPlace, AgentSize, Finding, Method, Setting, Surroundings
-from simnet.methods.peer import Known, Peer, PrivatePeer, Proposal, Test
+from simnet.methods.peer import OUTSIDE, Known, Peer, PrivatePeer, Proposal, Test, Told, Work
+from simnet.methods.scaling import Scaled
 from simnet.network.codec import CodecKind
 from simnet.network.codec_faults import codec_faults
 from simnet.network.latency import Latency
@@ -46,6 +49,7 @@ from simnet.parts.fields import (
 )
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, RECYCLED, Charge
+from simnet.privacy.objective_perturbation import PerturbationPlan
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.ready_plans import (
     ReadyPlan,
@@ -60,6 +64,7 @@ from simnet.privacy.ready_plans import (
     zcdp_plan,
 )
 from simnet.privacy.recovered import Candidate
+from simnet.privacy.rounding import longest_point
 from simnet.sim.faults import Fault
 from simnet.sim.transport import Acknowledged, Datagram, TransportKind
 from simnet.streams import Streams
@@ -67,6 +72,8 @@ from simnet.vectors import Parts, Vector
 
 __all__ = [
     "BARE",
+    "MOST_VERSIONS",
+    "OUTSIDE",
     "RECYCLED",
     "Acknowledged",
     "AdmmMethod",
@@ -87,8 +94,10 @@ __all__ = [
     "FileName",
     "Finder",
     "Finding",
+    "Flood",
     "Known",
     "Latency",
+    "Learnt",
     "LocalProblem",
     "MarginTask",
     "Method",
@@ -98,10 +107,12 @@ __all__ = [
     "NoisePlan",
     "NonNegative",
     "Objective",
+    "Output",
     "Pacing",
     "PacketLoss",
     "Parts",
     "Peer",
+    "PerturbationPlan",
     "Positive",
     "PositiveSeconds",
     "PositiveShare",
@@ -112,6 +123,7 @@ __all__ = [
     "ReadyPlan",
     "RowGradients",
     "RowPartition",
+    "Scaled",
     "Seconds",
     "Setting",
     "Share",
@@ -124,14 +136,19 @@ __all__ = [
     "Task",
     "Test",
     "ThresholdTest",
+    "Told",
     "Topology",
     "TransportKind",
     "VaryingRate",
     "Vector",
     "Whole",
+    "Work",
     "codec_faults",
+    "flood_lengths",
+    "flood_reaches",
     "gaussian_plan",
     "laplace_plan",
+    "longest_point",
     "mean_sensitivity",
     "model_validator",
     "objective_plan",

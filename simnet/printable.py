@@ -20,7 +20,7 @@ def escaped_json(text: str) -> str:
     """The same for a text that is JSON, and the same JSON; line ends between its values stay."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char == "\n" else _pair(ord(char)) for char in text)
+    return "".join(char if char.isprintable() or char == "\n" else numbered(char) for char in text)
 
 
 def harmless(value: object) -> object:
@@ -43,7 +43,7 @@ def _escape(code: int) -> str:
     return named.get(code) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
-def _pair(code: int) -> str:
+def numbered(char: str) -> str:
     """A character as JSON writes it: two halves if it lies beyond 16 bits."""
-    units = chr(code).encode("utf-16-be", "surrogatepass").hex()
+    units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from simnet.errors import LogError, SimnetError
 from simnet.record.diff import diff
 from simnet.record.events import RunFinished, RunStarted, SocketsCounted
+from simnet.record.folder import load_summary
+from simnet.record.formats import flat
 from simnet.record.log import find_log, read
+from simnet.record.verify import same
 from simnet.scenario import Scenario
 from simnet.scenario.embedded import embedded_scenario
 from simnet.simulate import run
@@ -41,12 +45,25 @@ def rerun(path: Path) -> list[str]:
         except SimnetError as error:
             raise LogError(f"{path} cannot be run again here: {error}") from None
         if result.digest == digest:
-            return []
+            return _other_yardsticks(path, result.summary)
         assert result.folder is not None
         found = diff(log, result.folder)
     versions = "" if start.version == VERSION else f"; it was written by simnet {start.version}, and this is {VERSION}"
     first = f"; A is the log, B the second run: {found.sentence}" if found is not None else ""
     return [f"a second run gives another digest, {result.digest[:12]}{versions}{first}"]
+
+
+def _other_yardsticks(path: Path, again: dict[str, Any]) -> list[str]:
+    """Where a run folder tells other yardsticks than a second run: they are in no log, and in no folder of old."""
+    stored = load_summary(path).get("yardsticks") if path.is_dir() else None
+    if not isinstance(stored, dict):
+        return []
+    told, found = flat({"yardsticks": stored}), flat({"yardsticks": again["yardsticks"]})
+    return [
+        f"summary.json says {name} = {told.get(name)}, a second run {found.get(name)}"
+        for name in {**found, **told}
+        if not same(told.get(name), found.get(name))
+    ]
 
 
 def _told(log: Path) -> tuple[RunStarted, bool, str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, overload
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.outputs import headline
 from simnet.agent.program import PROGRAMS
+from simnet.agent.recollection import Recollection
 from simnet.agent.row_reports import after_reports
 from simnet.allowance import Allowance
 from simnet.build import World, build, build_engine, build_port, cautions
@@ -29,7 +31,7 @@ from simnet.network.topology import agent_names
 from simnet.record import events, fitness
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
-from simnet.record.formats import summary_html
+from simnet.record.formats import summary_html, table_html, told_of
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
 from simnet.record.observed import Observed
@@ -56,11 +58,26 @@ Progress = Callable[[int, int], None]
 _LONG = 600.0
 """Seconds of computing of which the user is told before."""
 
+
+@dataclass(frozen=True)
+class Control:
+    """What `method`, which never skips, had reached when a run `of` a method with a test ended.
+
+    `same_bytes` is its last evaluated round with no more bytes on the wire, `same_time` that which was no later; None
+    if there is none. Its noise is that of a whole run, so it has spent less ε there.
+    """
+
+    of: str
+    method: str
+    same_bytes: Row | None
+    same_time: Row | None
+
+
 Attachment = Callable[[VirtualEngine], Generator[Any, Any, Any] | None]
 """A user's own part of a run: it may return a SimPy process, or only register with `engine.env`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a run gives.
 
@@ -84,14 +101,65 @@ class Result:
     def digest(self) -> str:
         return str(self.summary["digest"])
 
-    def frame(self) -> pl.DataFrame:
-        """The rounds as a data frame."""
+    def frame(self, table: Literal["rounds", "agents"] = "rounds") -> pl.DataFrame:
+        """The rounds, or the agents, as a data frame."""
         import polars as pl
 
-        return pl.DataFrame(self.rounds, infer_schema_length=None)
+        return pl.DataFrame(self.rounds if table == "rounds" else self.agents, infer_schema_length=None)
+
+    @property
+    def headline(self) -> Row:
+        """The figures by which methods are compared."""
+        told = self.summary
+        return {
+            "method": told["algorithm"],
+            "test_error": told["accuracy"]["test_error"],
+            "train_loss": told["accuracy"]["train_loss"],
+            "claimed_epsilon": told["privacy"]["claimed_epsilon"],
+            "proven_epsilon": told["privacy"]["proven_epsilon"],
+            "broadcasts": told["communication"]["broadcasts"],
+            "messages": told["communication"]["messages"],
+            "wire_bytes": told["communication"]["wire_bytes"],
+            "simulated": told["time"]["simulated"],
+        }
+
+    def __repr__(self) -> str:
+        return f"Result({self.summary['scenario']!r}, {told_of(self.headline)}, digest={self.digest[:12]!r})"
 
     def _repr_html_(self) -> str:
         return summary_html(self.summary)
+
+
+class Comparison(Sequence[Result]):
+    """The results of several methods; `refused` says of the others, by name, why they could not run."""
+
+    def __init__(self, results: Sequence[Result], refused: Mapping[str, str]) -> None:
+        self._results, self.refused = tuple(results), dict(refused)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @overload
+    def __getitem__(self, place: int) -> Result: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Result]: ...
+    def __getitem__(self, place: int | slice) -> Result | Sequence[Result]:
+        return self._results[place]
+
+    def frame(self) -> pl.DataFrame:
+        """One row per method that ran."""
+        import polars as pl
+
+        return pl.DataFrame([result.headline for result in self], infer_schema_length=None)
+
+    def __repr__(self) -> str:
+        lines = [told_of(result.headline) for result in self]
+        return "\n".join([*lines, *(f"{name} cannot run here: {why}" for name, why in self.refused.items())])
+
+    def _repr_html_(self) -> str:
+        refused = [{"method": name, "why": why} for name, why in self.refused.items()]
+        name = self[0].summary["scenario"]
+        return table_html(name, [result.headline for result in self]) + table_html("Cannot run here", refused)
 
 
 def run(
@@ -136,20 +204,25 @@ def run(
         warnings.warn(sentence, ScenarioWarning, stacklevel=2)
     # An error of the user's own processes is theirs.
     with nullcontext() if attach else within_numbers(scenario):
-        return keep(scenario, out, lambda bus: play(built, bus, attach=attach), progress=progress)
+        return keep(built, out, lambda bus: play(built, bus, attach=attach), progress=progress)
 
 
 def keep(
-    scenario: Scenario, out: str | Path | None, happen: Callable[[Bus], None], *, progress: Progress | None = None
+    built: World, out: str | Path | None, happen: Callable[[Bus], None], *, progress: Progress | None = None
 ) -> Result:
-    """Let a run of a scenario happen on a bus, and keep its record: in a run folder under `out`, or in memory."""
+    """Let a run of a world happen on a bus, and keep its record: in a run folder under `out`, or in memory.
+
+    The summary also has the yardsticks of the world, which are no part of the run and of its log.
+    """
+    scenario = built.scenario
     if out is None:
         sink = io.BytesIO()
         metrics, digest, wall = record(scenario, sink, happen, progress=progress)
-        return Result(scenario, metrics.summary(digest, wall), metrics.rounds, metrics.agents, sink.getvalue())
+        summary = metrics.summary(digest, wall) | {"yardsticks": built.yardsticks().figures()}
+        return Result(scenario, summary, metrics.rounds, metrics.agents, sink.getvalue())
     with RunFolder(Path(out), scenario.name) as folder:
         metrics, digest, wall = record(scenario, folder.log, happen, progress=progress)
-        summary = metrics.summary(digest, wall)
+        summary = metrics.summary(digest, wall) | {"yardsticks": built.yardsticks().figures()}
         path = folder.commit(digest, scenario.to_toml(), metrics.rounds, metrics.agents, summary)
     return Result(scenario, summary, metrics.rounds, metrics.agents, path / "events.jsonl.zst", path)
 
@@ -203,7 +276,14 @@ def assemble(
         port = build_port(scenario, engine, agent, neighbourhood, work)
         ledger = built.calibration.ledger(scenario.privacy.delta)
         program = PROGRAMS[peer.role](
-            peer, port, pacing, neighbourhood, ledger, scenario.rounds, private=scenario.log.private
+            peer,
+            port,
+            pacing,
+            neighbourhood,
+            ledger,
+            scenario.rounds,
+            private=scenario.log.private,
+            recollection=Recollection(scenario.output),
         )
         plan = built.calibration.plans[agent]
         if built.reporting is not None and plan is not None:
@@ -246,9 +326,10 @@ def _begin_at_the_start(built: World, peers: Sequence[Peer]) -> None:
 
 def scoreboard(built: World) -> Scoreboard:
     """What turns the agents' states into figures, round by round."""
-    test = built.learning.test
-    evaluator = Evaluator(built.objectives, test, built.scenario.learned, built.scenario.metric)
-    return Scoreboard(evaluator, built.agents, built.objectives[0].start, built.scenario.rounds)
+    test, scenario = built.learning.test, built.scenario
+    names, counts = [output.called for output in scenario.output], headline(scenario.output)
+    evaluator = Evaluator(built.objectives, test, scenario.learned, scenario.metric, names, counts)
+    return Scoreboard(evaluator, built.agents, built.objectives[0].start, scenario.rounds, len(names))
 
 
 def first_event(
@@ -256,6 +337,7 @@ def first_event(
 ) -> events.RunStarted:
     """What a log begins with; agents of a `live` run may each have had a noise of their `own`."""
     algorithm, caveats = built.scenario.algorithm, built.scenario.caveats(live=live)
+    prepared = built.scenario.data.source.prepared(built.scenario.data, built.scenario.find)
     # Where times depend on the data, so does who has heard whom.
     linear = algorithm.linear_gaussian and built.scenario.network.codec.exact
     return events.RunStarted(
@@ -274,6 +356,7 @@ def first_event(
         noise_key=built.noise_key,
         files=hashes(named_files(built.scenario)),
         data=hashes(row_files(built.scenario)),
+        prepared={} if prepared is None else prepared.counts(),
         in_step=built.scenario.network.pacing.aligned,
         linear_gaussian=linear and fitness.TIMES_TELL not in caveats,
         silences=algorithm.silences,
@@ -305,16 +388,46 @@ def method_names(text: str) -> list[str]:
 
 def compare(
     scenario: Scenario, methods: Sequence[str], out: str | Path | None = None, *, progress: Progress | None = None
-) -> list[Result]:
-    """Run several methods on the same data, network, seed and ε, one result each."""
+) -> Comparison:
+    """Run several methods on the same data, network, seed and ε; those that cannot run say why.
+
+    ScenarioError if none of them can, or a name is no method's.
+    """
     if not methods:
         raise ScenarioError(f"--methods: name at least one of {', '.join(METHODS)}")
-    scenarios = [scenario.with_method(name) for name in methods]
-    results = []
-    for done, each in enumerate(scenarios):
-        told = _shifted(progress, done, len(scenarios)) if progress else None
-        results.append(run(each, out, progress=told))
-    return results
+    for name in methods:
+        scenario.method(name)
+    results: list[Result] = []
+    refused: dict[str, ScenarioError] = {}
+    for done, name in enumerate(methods):
+        told = _shifted(progress, done, len(methods)) if progress else None
+        try:
+            results.append(run(scenario.with_method(name), out, progress=told))
+        except ScenarioError as error:
+            refused[name] = error
+    if not results:
+        raise next(iter(refused.values()))
+    return Comparison(results, {name: str(error) for name, error in refused.items()})
+
+
+def control(scenario: Scenario, result: Result, others: Sequence[Result] = ()) -> Control | None:
+    """The same method without its test (`Method.control`), stopped at the bytes and at the time of a `result`.
+
+    `scenario` is that of the comparison. The control is one of the `others`, or runs now. None for a method without a
+    test, or if the control cannot meet the budget.
+    """
+    method = result.scenario.algorithm
+    if not (method.has_test and method.control):
+        return None
+    wanted = scenario.with_method(method.control)
+    other = next((each for each in others if each.scenario.resolved() == wanted.resolved()), None)
+    try:
+        rows = run(wanted).rounds if other is None else other.rounds
+    except ScenarioError:
+        return None
+    ends = {"wire_bytes": result.summary["communication"]["wire_bytes"], "t": result.summary["time"]["simulated"]}
+    stops = (next((row for row in reversed(rows) if row[name] <= end), None) for name, end in ends.items())
+    return Control(method.name, wanted.algorithm.name, *stops)
 
 
 def _shifted(progress: Progress, done: int, runs: int) -> Progress:

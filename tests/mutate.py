@@ -82,10 +82,11 @@ def changed(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         yield node, text if isinstance(node, ast.AugAssign) else f"({text})"
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield node, repr(node.value + 1)
-    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+    elif isinstance(node, ast.If | ast.IfExp | ast.While) and ast.unparse(node.test) != "TYPE_CHECKING":
         yield node.test, f"(not ({ast.unparse(node.test)}))"
     elif isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) != "None":
-        yield node, "return None"
+        # To answer nothing in place of "no" is no mistake, to answer "yes" is one.
+        yield node, "return True" if ast.unparse(node.value) == "False" else "return None"
 
 
 def within(node: ast.AST) -> Iterator[ast.AST]:

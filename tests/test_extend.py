@@ -63,7 +63,7 @@ def test_the_baselines_of_the_page_learn_and_promise_nothing(method, page):
     assert summary["privacy"]["proven_epsilon"] is None
 
 
-@pytest.mark.parametrize("method", ["Descent", "Gated", "Echo", "Lazy"])
+@pytest.mark.parametrize("method", ["Descent", "ScaledDescent", "OneModel", "Gated", "Echo", "Lazy"])
 def test_the_methods_of_the_page_pass_the_kit(method, page):
     found = check(f"my_extension.py:{method}", quick=True)
     assert [each.sentence for each in found.outcomes if each.status is Status.FAILED] == []

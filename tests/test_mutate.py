@@ -55,3 +55,9 @@ def test_every_mistake_that_is_explained_can_still_be_made():
     for file, before, after in explained():
         source = (ROOT / file).read_bytes()
         assert (before, after) in {mutant.diff(source) for mutant in mutants(ROOT / file)}
+
+
+def test_what_only_types_see_and_no_for_no_are_no_mistakes(tmp_path):
+    path = tmp_path / "types.py"
+    path.write_text("if TYPE_CHECKING:\n    import x\ndef no():\n    return False\n")
+    assert [each.new for each in mutants(path, tmp_path)] == ["return True"]

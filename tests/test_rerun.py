@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import msgspec
@@ -11,7 +12,7 @@ from simnet import Scenario, run
 from simnet.agent.pacing import ALIGNED
 from simnet.errors import LogError
 from simnet.record import events as ev
-from simnet.record.verify import verify
+from simnet.record.verify import replay, verify
 from simnet.rerun import rerun
 from simnet.scenario.embedded import embedded_scenario
 from tests.record.stories import write
@@ -108,3 +109,16 @@ def test_data_that_are_not_here_are_missed_by_name(tmp_path, monkeypatch):
         LogError, match=r"cannot be run again here: data\.source = 'mine\.libsvm': there is no data file"
     ):
         rerun(result.folder)
+
+
+def test_yardsticks_are_in_no_log_so_the_second_run_checks_them(tmp_path):
+    folder = run(world(rounds=3), tmp_path).folder
+    summary = json.loads((folder / "summary.json").read_text())
+    summary["yardsticks"]["optimum"] = 0.4
+    (folder / "summary.json").write_text(json.dumps(summary))
+    assert verify(folder, ALIGNED, embedded_scenario).findings == replay(folder).findings == ()
+    (finding,) = rerun(folder)
+    assert finding.startswith("summary.json says yardsticks.optimum = 0.4, a second run ")
+    del summary["yardsticks"]  # a folder that an older version wrote
+    (folder / "summary.json").write_text(json.dumps(summary))
+    assert rerun(folder) == []

@@ -9,12 +9,13 @@ import warnings
 import pytest
 from msgspec.structs import replace
 
-from simnet import ScenarioWarning, run
+from simnet import ScenarioError, ScenarioWarning, run
 from simnet.agent.pacing import ALIGNED
+from simnet.cli.terminal import compare_table
 from simnet.record.events import EvaluationDone
 from simnet.record.laws import Laws
 from simnet.record.verify import replay, verify
-from simnet.simulate import compare
+from simnet.simulate import compare, control
 from tests.worlds import TICKS, found, lawful, traffic, unlawful, world
 
 
@@ -94,3 +95,45 @@ def test_the_command_line_says_it_on_stderr(command, tmp_path):
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
     assert line.startswith("simnet: caution: the median delay on all links exceeds the period of 0.1 s")
+
+
+SKIPPING = {"algorithm": {"name": "ipp-admm", "eta": 0.05, "max_releases": 4}, "privacy.epsilon": 20.0}
+
+
+@pytest.mark.parametrize("pacing", [TICKS, "ideal"], ids=["ticks", "no time"])
+def test_a_method_with_a_test_is_held_against_itself_without_one_at_the_same_bytes_and_time(pacing):
+    base = world(**SKIPPING, **{"network.pacing": pacing, "methods.pp-admm.algorithm.eta": 0.1})
+    tested, plain = results = compare(base, ["ipp-admm", "pp-admm"])
+    found = control(base, tested, results)
+    assert (found.of, found.method) == ("ipp-admm", "pp-admm")
+    sent = traffic(tested)["wire_bytes"]
+    place = plain.rounds.index(found.same_bytes)
+    assert found.same_bytes["wire_bytes"] <= sent < plain.rounds[place + 1]["wire_bytes"]
+    assert found.same_bytes["proven_epsilon"] < plain.summary["privacy"]["proven_epsilon"]
+    assert found.same_time == plain.rounds[-1]
+    # It runs where nobody has asked for it, with the settings that the scenario has for it.
+    assert control(base, tested) == found
+    caption = str(compare_table([tested], [found]).caption)
+    assert f"pp-admm, stopped at ipp-admm's bytes: test error {found.same_bytes['test_error']:.4f}" in caption
+    assert f"at its time: test error {found.same_time['test_error']:.4f}" in caption
+
+
+def test_a_method_without_a_test_needs_no_control_and_one_that_sent_nothing_has_none():
+    assert control(world(), run(world())) is None
+    silent = world(**SKIPPING, **{"algorithm.threshold": 1e6, "network.pacing.kind": "barrier"})
+    found = control(silent, run(silent.with_(**{"network.pacing.notices": False, "network.pacing.patience": 1.0})))
+    assert found.same_bytes is None
+    tight = world(**SKIPPING).with_(**{"privacy.epsilon": 0.5, "algorithm.max_releases": 1, "rounds": 60})
+    assert control(tight, run(tight)) is None
+
+
+def test_a_comparison_keeps_the_methods_that_can_run_and_says_why_others_cannot():
+    scenario = world(**{"privacy.epsilon": 0.01, "rounds": 2})
+    found = compare(scenario, ["admm", "pp-admm"])
+    assert [result.scenario.algorithm.name for result in found] == ["admm"]
+    assert list(found.refused) == ["pp-admm"]
+    assert found.refused["pp-admm"].startswith("privacy.epsilon = 0.01: agent ")
+    with pytest.raises(ScenarioError, match=r"agent .* cannot be met"):
+        compare(scenario, ["pp-admm"])
+    with pytest.raises(ScenarioError, match="did you mean pp-admm"):
+        compare(scenario, ["admm", "pp-adm"])

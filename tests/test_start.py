@@ -33,7 +33,7 @@ def modules(*arguments: str, code: int = 0) -> set[str]:
     return set(last.split())
 
 
-@pytest.mark.parametrize(("command", "most"), [(("--help",), 250), (("run", "--help"), 250), (("list",), 305)])
+@pytest.mark.parametrize(("command", "most"), [(("--help",), 250), (("run", "--help"), 250), (("list",), 312)])
 def test_help_and_lists_wait_for_nothing_heavy(command, most):
     found = modules(*command)
     assert not {name.split(".")[0] for name in found} & set(HEAVY)

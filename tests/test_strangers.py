@@ -52,7 +52,8 @@ def test_a_bomb_takes_little_memory_and_little_time(tmp_path, name):
     (tmp_path / "events.jsonl.zst").write_bytes(LOGS[name])
     # Commands that keep nothing of the events pass over many small ones as over an honest log, only slowly.
     keepers = ("verify", "replay", "report") if name.removeprefix("bomb-") in SLOW else READERS
-    judge(read_with(asked(keepers, "events.jsonl.zst"), tmp_path))
+    for each in keepers:  # each in a process of its own: what one leaves behind is nothing that the next one takes
+        judge(read_with(asked((each,), "events.jsonl.zst"), tmp_path))
 
 
 @pytest.fixture(scope="module")

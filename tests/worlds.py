@@ -8,6 +8,7 @@ from typing import Any
 from simnet import Result, Scenario, run
 from simnet.agent.pacing import ALIGNED
 from simnet.audit.section import Audit, audit_of
+from simnet.methods import METHODS
 from simnet.record import events
 from simnet.record.laws import Laws
 
@@ -58,8 +59,8 @@ def audited_world(
         algorithm["loss"] = "smoothed-hinge"
     if star:
         algorithm["graph"] = "none"
-    if method == "gossip":
-        del algorithm["eta"]
+    if method in METHODS:
+        algorithm = {name: value for name, value in algorithm.items() if name in METHODS[method].model_fields}
     content = {
         "name": "small",
         "rounds": 4,
@@ -151,6 +152,7 @@ def same_course(live: Result, simulated: Result) -> None:
     for kind in (events.ReleaseMade, events.PrivacySpent, events.SvtTested, events.BroadcastSkipped):
         assert told(live, kind) == told(simulated, kind)
     assert live.summary["accuracy"] == simulated.summary["accuracy"]
+    assert live.summary.get("measures") == simulated.summary.get("measures")
     spent = [
         {k: v for k, v in each.summary["privacy"].items() if k not in ("fit", "caveats")} for each in (live, simulated)
     ]

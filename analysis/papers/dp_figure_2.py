@@ -11,21 +11,23 @@ from simnet.studies.results import StudyResult
 
 
 def draw(study: StudyResult) -> Drawing:
-    """A column a data set."""
+    """A column a data set; the upper two rows with the paper's ρ = γ = 1, the lower two with ρ = 1e-3."""
     table = finals(study, "objective", "test_error")
     sources = study.runs["data.source"].unique(maintain_order=True).to_list()
-    figure, axes = panels(2, len(sources), height=2.7, sharex=True)
-    for number, source in enumerate(sources):
-        for place, measure in zip(axes[:, number], ("objective", "test_error"), strict=True):
+    figure, axes = panels(4, len(sources), height=2.4, sharex=True)
+    lines = [(penalty, measure) for penalty in (1.0, 1e-3) for measure in ("objective", "test_error")]
+    for line, (penalty, measure) in zip(axes, lines, strict=True):
+        for place, source in zip(line, sources, strict=True):
             for method in ("dp-admm", "dp-acc-admm"):
-                rows = where(table, figure=measure, data__source=source, algorithm__name=method).sort("privacy.epsilon")
+                at = {"algorithm__penalty": penalty, "algorithm__name": method}
+                rows = where(table, figure=measure, data__source=source, **at).sort("privacy.epsilon")
                 band(place, rows, "privacy.epsilon", method, COLOURS[method], marker="o", markersize=4)
             place.set_xscale("log")
-        axes[0][number].set_title(source, fontsize=10)
-        axes[0][number].set_yscale("log")
-        axes[1][number].set_xlabel("ε claimed, at δ = 1e-3")
-    axes[0][0].set_ylabel("objective")
-    axes[1][0].set_ylabel("test error")
+            place.set_yscale("log" if measure == "objective" else "linear")
+            place.set_title(f"{source}, ρ = {penalty:g}" + (", γ = 1" if penalty == 1 else ""), fontsize=10)
+        line[0].set_ylabel(measure.replace("_", " "))
+    for place in axes[-1]:
+        place.set_xlabel("ε claimed, at δ = 1e-3")
     legend_below(figure, axes[0][0], 2)
     return figure, table
 

@@ -60,6 +60,19 @@ def band(axes: Axes, table: pl.DataFrame, x: str, label: str, colour: str, **lin
     axes.fill_between(table[x], table["min"], table["max"], color=colour, alpha=0.15, linewidth=0)
 
 
+YARDSTICKS = {"constant": ("best constant answer", ":"), "optimum": ("optimum without privacy", "--")}
+
+
+def held_against(axes: Axes, runs: pl.DataFrame, *, across: bool = True) -> None:
+    """Lines at what test errors are held against, the means over these runs; upright ones unless `across`."""
+    for name, (label, dashes) in YARDSTICKS.items():
+        column = f"yardsticks_{name}"
+        found = runs[column].mean() if column in runs.columns else None
+        if isinstance(found, float):
+            line = axes.axhline if across else axes.axvline
+            line(found, color="#888888", linestyle=dashes, linewidth=1.2, label=label)
+
+
 def panels(rows: int, columns: int, width: float = 3.6, height: float = 3.0, **more: Any) -> tuple[Figure, Any]:
     """A grid of axes in the shared style."""
     style()

@@ -1,20 +1,23 @@
-"""PDML, Figure 3: the servers' distance from each other, and the empirical risk, against rounds.
+"""PDML, Figure 3: the largest distance between two servers' classifiers, and the empirical risk, against rounds.
 
 python -m analysis.papers.pdml_figure_3
+
+The study's results hold what servers send; classifiers before noise come from its runs, which are done again for it.
 """
 
 from __future__ import annotations
 
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, band, by_round, legend_below, main, panels, where
+from analysis.papers.drawing import Drawing, band, legend_below, main, panels, where
+from analysis.papers.pdml_classifiers import study_of_classifiers
 from simnet.studies.results import StudyResult
 
 
 def draw(study: StudyResult) -> Drawing:
     """Left the distance, right the risk on the original labels."""
-    table = by_round(study, "consensus", "objective")
+    table = study_of_classifiers("pdml-figure-3")
     figure, axes = panels(1, 2, width=4.2)
-    for place, measure in zip(axes[0], ("consensus", "objective"), strict=True):
+    for place, measure in zip(axes[0], ("distance", "risk"), strict=True):
         rows = where(table, figure=measure)
         for name, bound, dashes in (
             ("phase 1 alone (R = 0, V → 0)", 0.0, (4, 2)),
@@ -26,7 +29,7 @@ def draw(study: StudyResult) -> Drawing:
         band(place, plain, "round", "ADMM, original labels", COLOURS["admm"], linestyle=":")
         place.set_xlabel("round")
     axes[0][0].set_yscale("log")
-    axes[0][0].set_ylabel("spread of the models")
+    axes[0][0].set_ylabel("largest distance")
     axes[0][1].set_ylabel("empirical risk")
     legend_below(figure, axes[0][0], 2)
     return figure, table

@@ -13,6 +13,7 @@ from analysis.palette import COLOURS
 from analysis.papers.drawing import Drawing, finals, main, panels
 from simnet.studies.results import StudyResult
 
+RAW, SHORT = "as they are", "norm <= 1"
 SETTINGS = ("no privacy", "ε=0.4 R=0", "ε=1 R=0", "ε=0.4 R=1", "ε=0.4 R=9", "ε=1 R=1", "ε=1 R=9")
 PAPER = {
     "german": (75.00, 71.00, 74.00, 69.67, 64.00, 74.33, 67.67),
@@ -33,13 +34,14 @@ def setting(row: dict[str, float | None]) -> str:
 
 
 def table(study: StudyResult) -> pl.DataFrame:
-    """A row a data set and setting: accuracy in %, with its range over seeds, and the paper's."""
+    """A row a data set, scaling and setting: accuracy in %, with its range over seeds, and the paper's."""
     rows = []
     for row in finals(study, "test_error").to_dicts():
         name = setting(row)
         rows.append(
             {
                 "data": row["data.source"],
+                "rows": RAW if row["data.scale"] == "none" else SHORT,
                 "setting": name,
                 "n": row["n"],
                 "ours": 100 * (1 - row["mean"]),
@@ -52,7 +54,8 @@ def table(study: StudyResult) -> pl.DataFrame:
 
 
 def markdown(found: pl.DataFrame) -> str:
-    """Ours / the paper's, in %."""
+    """Ours / the paper's, in %, with rows as they are."""
+    found = found.filter(rows=RAW)
     lines = ["| data | " + " | ".join(SETTINGS) + " |", "| --- " * (len(SETTINGS) + 1) + "|"]
     for data in found["data"].unique(maintain_order=True):
         cells = {row["setting"]: row for row in found.filter(data=data).to_dicts()}
@@ -62,15 +65,16 @@ def markdown(found: pl.DataFrame) -> str:
 
 
 def draw(study: StudyResult) -> Drawing:
-    """A panel a data set: bars are ours, with the range; crosses are the paper's."""
+    """A panel a data set: bars are ours, with the range; dashes with rows of norm <= 1; crosses are the paper's."""
     found = table(study)
     names = found["data"].unique(maintain_order=True).to_list()
     figure, axes = panels(2, 4, width=2.8, height=2.4, sharey=True)
     for place, data in zip(axes.flat, names, strict=False):
-        rows = found.filter(data=data)
+        rows, short = (found.filter(data=data, rows=kind) for kind in (RAW, SHORT))
         reach = [rows["ours"] - rows["least"], rows["most"] - rows["ours"]]
         places = range(rows.height)
         place.bar(places, rows["ours"], yerr=reach, color=COLOURS["pdml"], alpha=0.7, capsize=2, label="ours")
+        place.plot(places, short["ours"], "_", color="#333333", markersize=10, label="ours, rows <= 1")
         place.plot(places, rows["paper"], "kx", label="paper")
         place.axhline(50, color="#999999", linestyle=":")
         place.set_title(data, fontsize=10)

@@ -6,7 +6,7 @@ python -m analysis.papers.pp_figure_5
 from __future__ import annotations
 
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, band, finals, legend_below, main, panels, where
+from analysis.papers.drawing import Drawing, band, finals, held_against, legend_below, main, panels, where
 from simnet.studies.results import StudyResult
 
 METHODS = ("admm", "dvp", "m-admm", "r-admm", "pp-admm", "ipp-admm")
@@ -27,6 +27,7 @@ def draw(study: StudyResult) -> Drawing:
                 name = NAMES.get(method, method) + (", paper's calibration" if calibration == "paper" else "")
                 look = {"linestyle": ":"} if method == "admm" else {"dashes": dashes, "marker": "o", "markersize": 4}
                 band(place, line, "privacy.epsilon", name, COLOURS[method], **look)
+        held_against(place, where(study.runs, algorithm__name="admm", algorithm__eta=eta))
         place.set_xscale("log")
         place.set_xticks([0.5, 1, 2, 10], ["0.5", "1", "2", "10"])
         place.minorticks_off()

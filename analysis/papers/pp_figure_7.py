@@ -8,7 +8,7 @@ IPUMS' US and Brazil where their files were at hand; and, instead of them, two g
 from __future__ import annotations
 
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, band, finals, legend_below, main, panels, where
+from analysis.papers.drawing import Drawing, band, finals, held_against, legend_below, main, panels, where
 from analysis.papers.pp_figure_5 import METHODS, NAMES
 from simnet.studies.results import StudyResult
 
@@ -23,6 +23,7 @@ def draw(study: StudyResult) -> Drawing:
             rows = where(table, data__source=source, algorithm__name=method).sort("privacy.epsilon")
             look = {"linestyle": ":"} if method == "admm" else {"marker": "o", "markersize": 4}
             band(place, rows, "privacy.epsilon", NAMES.get(method, method), COLOURS[method], **look)
+        held_against(place, where(study.runs, data__source=source, algorithm__name="admm"))
         place.set_xscale("log")
         place.set_xticks(ticks := sorted(set(study.runs["privacy.epsilon"])), [f"{tick:g}" for tick in ticks])
         place.minorticks_off()

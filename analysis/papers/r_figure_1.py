@@ -14,11 +14,11 @@ GAMMAS = {0.0: (1, 0), 1.0: (4, 2), 5.0: (1, 1)}
 
 def draw(study: StudyResult) -> Drawing:
     """A panel a network and C."""
-    table = by_round(study, "train_loss")
+    table = by_round(study, "train_loss", "gradients")
     figure, axes = panels(2, 2, width=4.2, height=2.8, sharex=True)
     for line, weight in zip(axes, (1.0, 1750.0), strict=True):
         for place, agents in zip(line, (5, 20), strict=True):
-            rows = where(table, algorithm__loss_weight=weight, topology__agents=agents)
+            rows = where(table, figure="train_loss", algorithm__loss_weight=weight, topology__agents=agents)
             plain = where(rows, algorithm__name="dvp").sort("round")
             band(place, plain, "round", "ADMM", COLOURS["admm"])
             for gamma, dashes in GAMMAS.items():

@@ -15,7 +15,7 @@ SETTINGS = ((1.0, 0.0069, 2), (1750.0, 12.0, 2), (1750.0, 24.0, 4))
 
 def draw(study: StudyResult) -> Drawing:
     """Above the loss, below the claimed ε so far."""
-    table = by_round(study, "train_loss", "claimed_epsilon")
+    table = by_round(study, "train_loss", "claimed_epsilon", "gradients")
     figure, axes = panels(2, 3, height=2.7, sharex=True)
     for column, (weight, epsilon, rate) in enumerate(SETTINGS):
         rows = where(table, algorithm__loss_weight=weight, privacy__epsilon=epsilon)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, band, finals, legend_below, panels, where
+from analysis.papers.drawing import Drawing, band, finals, held_against, legend_below, panels, where
 from simnet.studies.results import StudyResult
 
 SETTINGS = (
@@ -23,6 +23,8 @@ def draw(study: StudyResult, method: str, field: str, label: str) -> Drawing:
         for eta, calibration, dashes, name in SETTINGS:
             rows = where(table, figure=measure, algorithm__eta=eta, privacy__calibration=calibration).sort(field)
             band(place, rows, field, name, COLOURS[method], dashes=dashes, marker="o", markersize=4)
+        if measure == "test_error":
+            held_against(place, where(study.runs, privacy__calibration="proven"))
         place.set_xscale("log")
         values = table[field].unique().sort().to_list()
         if values[-1] < 100 * values[0]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from simnet.errors import ScenarioError
-from simnet.learning.sources import Data
+from simnet.learning.data_section import Data
 from simnet.studies import sweep as studies
 from simnet.studies.spec import Study
 

@@ -11,7 +11,7 @@ message that is lost makes the copies differ for good: this method is for links 
 
 import numpy as np
 
-from simnet.extend import Count, Field, Method, NonNegative, Peer, Positive, PositiveShare, Proposal
+from simnet.extend import Count, Field, Method, NonNegative, Peer, Positive, PositiveShare, Proposal, Told
 
 
 class Choco(Method):
@@ -65,6 +65,13 @@ class ChocoPeer(Peer):
             self.heard[value.peer] = value.round
         apart = sum(self.weights[peer] * (copy - self.copy) for peer, copy in self.copies.items())
         self.theta = model + self.method.consensus_step * apart
+
+    def own_model(self, t, sent, known):
+        """What its neighbours take for its model, as an output may use it."""
+        return Told(t, self.copy)
+
+    def model_heard(self, value):
+        return self.copies[value.peer]
 
     def changed(self, copy, message):
         found = copy.copy()

@@ -10,6 +10,7 @@ from simnet.extend import (
     Field,
     Latency,
     Metric,
+    Output,
     Pacing,
     PacketLoss,
     Positive,
@@ -134,3 +135,16 @@ class Farthest(Metric):
 
     def value(self, models, test, task):
         return float(np.linalg.norm(models - models.mean(axis=0), axis=1).max())
+
+
+class Recent(Output):
+    """An agent's own releases, each worth half of the next one."""
+
+    reach = "own"
+    window = 8
+
+    def model(self, learnt):
+        if not learnt.own:
+            return learnt.last
+        weights = 0.5 ** np.arange(len(learnt.own))[::-1]
+        return np.average([told.model for told in learnt.own], axis=0, weights=weights)

@@ -20,9 +20,8 @@ class Audience:
 
     def __init__(self, neighbours: Sequence[int], peers: int | None, streams: Streams, agent: int) -> None:
         self._neighbours = neighbours
-        some = peers is not None and peers < len(neighbours)
-        self._peers = peers or 0
-        self._rng = streams.generator("peers", agent) if some else None
+        self._peers = len(neighbours) if peers is None else peers
+        self._rng = streams.generator("peers", agent) if self._peers < len(neighbours) else None
         self._round = 0
         self._chosen: Sequence[int] = neighbours
 

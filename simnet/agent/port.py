@@ -83,5 +83,5 @@ class Port(Protocol):
     def used(self, round: int, known: Sequence[Known]) -> None:
         """Put on the record that a round used these values, one of each neighbour in their order."""
 
-    def finished(self, round: int, peer: Peer) -> None:
-        """Hand the peer's state at the end of a round to the evaluation."""
+    def finished(self, round: int, peer: Peer, outputs: Sequence[Vector]) -> None:
+        """Hand the peer's state at the end of a round, and the model of each output, to the evaluation."""

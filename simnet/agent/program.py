@@ -19,6 +19,7 @@ from typing import Any
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.pacing import Pacing
 from simnet.agent.port import Port
+from simnet.agent.recollection import Recollection
 from simnet.errors import ScenarioError
 from simnet.methods.peer import Hub, Peer, Proposal, mortal
 from simnet.privacy.ledger import BARE, RECYCLED, Charge, Ledger, pays_for_release
@@ -39,6 +40,7 @@ async def run_agent(
     rounds: int,
     *,
     private: bool,
+    recollection: Recollection,
     first: int = 1,
 ) -> None:
     """Run `peer` from its `first` round to the last of `rounds`."""
@@ -51,6 +53,7 @@ async def run_agent(
         sent = None
         if port.relapsed():
             await abandon(t, proposal, peer, port, ledger)
+            recollection.forget()
         else:
             sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
         if sent is None and pacing.announces:
@@ -61,12 +64,13 @@ async def run_agent(
         await pacing.settle(t, port, neighbourhood)
         if port.relapsed():
             await recover(t, peer, port)
+            recollection.forget()
             sent = None
         known = neighbourhood.read()
         port.used(t, known)
         peer.absorb(t, sent, known)
         port.emit(events.DualUpdated(me, t))
-        port.finished(t, peer)
+        port.finished(t, peer, recollection.models(t, peer, sent, known))
 
 
 async def work(t: int, peer: Peer, port: Port, pacing: Pacing, *, private: bool) -> Proposal:
@@ -186,6 +190,7 @@ async def run_hub(
     rounds: int,
     *,
     private: bool,
+    recollection: Recollection,
     first: int = 1,
 ) -> None:
     """Run a hub from its `first` round to the last of `rounds`; it waits for its leaves only if it needs them."""
@@ -210,7 +215,7 @@ async def run_hub(
         elif pacing.meets:
             await port.rendezvous()
         port.emit(events.DualUpdated(me, t))
-        port.finished(t, peer)
+        port.finished(t, peer, recollection.models(t, peer, sent, ()))
 
 
 PROGRAMS: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"agent": run_agent, "leaf": run_agent, "hub": run_hub}

@@ -16,6 +16,7 @@ from simnet.privacy.observers import epsilon_of_shift
 from simnet.scenario import Scenario
 
 _DELTAS = np.geomspace(1e-6, 0.5, 18)
+_TESTS = ("sparse-vector", "single-threshold", "threshold-test")
 
 
 def promised_curve(trials: Trials, scenario: Scenario, plan: Audit) -> list[tuple[float, float]]:
@@ -40,7 +41,11 @@ def promise(trials: Trials, scenario: Scenario, plan: Audit, delta: float | None
         spent = account(trials.charges, delta)
         heard = plan.evidence == "all"
         return scenario.algorithm.promise(spent, kept_by, owner=plan.victim, reports_heard=heard)
-    tests = [charge for charge in trials.charges if charge.mechanism in ("sparse-vector", "threshold-test")]
+    tests = [
+        charge
+        for charge in trials.charges
+        if charge.mechanism in ("sparse-vector", "single-threshold", "threshold-test")
+    ]
     looked_at = [charge for charge in trials.charges if charge.mechanism == "tested-objective"]
     prices = [claim_of(charge.use) for charge in tests]
     claimed = sum(math.inf if price is None else claims.pure_epsilon(price.rho) for price in prices)

@@ -94,7 +94,7 @@ class Subject:
 
 def played(world: World, peers: list[Peer]) -> Result:
     """A run of these peers instead of the world's own."""
-    return keep(world.scenario, None, lambda bus: play(world, bus, peers))
+    return keep(world, None, lambda bus: play(world, bus, peers))
 
 
 def subject(reference: str, changes: Mapping[str, Any] | None = None, scenario: Path | None = None) -> Subject:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -17,10 +17,12 @@ from simnet.cli import live_commands as live
 from simnet.cli import log_commands as log
 from simnet.cli.check_commands import check
 from simnet.cli.options import Interrupted, raise_interrupted
-from simnet.cli.output import say
-from simnet.cli.run_commands import audit, compare, explain, init, list_, report, run
-from simnet.cli.study_commands import query, sweep
+from simnet.cli.output import say, speak_ascii_too
+from simnet.cli.run_commands import audit, compare, explain, report, run
+from simnet.cli.shelf_commands import init, list_, runs, scenarios
+from simnet.cli.study_commands import query, reach, sweep, tune
 from simnet.printable import escaped
+from simnet.version import VERSION
 
 
 class _RunByDefault(TyperGroup):
@@ -34,12 +36,27 @@ class _RunByDefault(TyperGroup):
 
 app = typer.Typer(
     name="simnet",
-    help="What does private decentralised learning cost on a real network?",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        say(f"simnet {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What does private decentralised learning cost on a real network?"""
+
+
 log_app = typer.Typer(help="Verify, replay, compare and export event logs.", no_args_is_help=True)
 live_app = typer.Typer(
     cls=_RunByDefault,
@@ -47,7 +64,8 @@ live_app = typer.Typer(
     no_args_is_help=True,
 )
 for group, commands in (
-    (app, (live.agent, run, compare, sweep, query, explain, audit, check, report, log.publish, list_, init)),
+    (app, (init, scenarios, list_, explain, run, compare, runs, report, sweep, tune, reach, query, audit, check)),
+    (app, (log.publish, log.bundle, live.agent)),
     (log_app, (log.verify, log.replay, log.diff, log.export)),
     (live_app, (live.run, live.init, live.merge)),
 ):
@@ -75,6 +93,7 @@ def main() -> None:
     from simnet.errors import SimnetError
 
     raise_interrupted()
+    speak_ascii_too()
     warnings.formatwarning = _sentence
     try:
         app()

@@ -1,12 +1,14 @@
 """`simnet explain`: what a scenario means, before anything runs.
 
 Shapes, noise scales, the budget plan and the predicted traffic follow from public numbers only: how many rows and
-neighbours each agent has.
+neighbours each agent has. The yardsticks of the test error alone look at the rows.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 import networkx as nx
 import numpy as np
@@ -26,10 +28,11 @@ from simnet.build import (
     models_in_use,
     peer_cautions,
 )
+from simnet.cli import yardstick_words
 from simnet.cli.realism import realism
 from simnet.cli.underlay_facts import underlay_facts
 from simnet.learning.dealing import DealtData
-from simnet.methods.method import Setting
+from simnet.methods.method import AgentSize, Setting
 from simnet.network import frame
 from simnet.network.delays import PERCENT, AlikeLinks, quantiles
 from simnet.network.model import LinkModel
@@ -41,15 +44,18 @@ from simnet.sim.faults import happenings
 from simnet.simulate import peers_of
 from simnet.streams import Streams
 
+_FEW, _MANY = 3, 10**9
+"""Of more sizes of agents than these only least, median and most are told."""
 
-def explain(scenario: Scenario) -> dict[str, Facts]:
-    """Topic → fact → value."""
+
+def explain(scenario: Scenario, *, agents: bool = False) -> dict[str, Facts]:
+    """Topic → fact → value; with `agents` the noise of each size of agent, however many there are."""
     built = build(scenario)
     with within_numbers(scenario):
-        return _explained(built)
+        return _explained(built, _MANY if agents else _FEW)
 
 
-def _explained(built: World) -> dict[str, Facts]:
+def _explained(built: World, most: int) -> dict[str, Facts]:
     scenario = built.scenario
     build_links(scenario, built.graph)  # refuses overrides of links that do not exist
     # and faults of agents that do not
@@ -62,6 +68,7 @@ def _explained(built: World) -> dict[str, Facts]:
             "method": scenario.algorithm.name,
             "rounds": scenario.rounds,
             "seed": scenario.seed,
+            **_outputs(scenario),
         },
         "world": {
             "agents": len(sizes),
@@ -71,8 +78,10 @@ def _explained(built: World) -> dict[str, Facts]:
             "test rows": learning.test.rows,
             "features": learning.features,
         },
+        "data": _data(scenario),
         "local problem": _problem(built) | _graph(learning),
-        **_privacy(built),
+        **yardstick_words.facts(built.yardsticks().figures()),
+        **_privacy(built, most),
         **_theory(built),
         "traffic": _traffic(built, kinds) | _reports(built.reporting),
         **_over_time(built),
@@ -82,13 +91,37 @@ def _explained(built: World) -> dict[str, Facts]:
     }
 
 
+def _outputs(scenario: Scenario) -> Facts:
+    """What counts as an agent's model, where the scenario says something else than the method."""
+    if not scenario.output:
+        return {}
+    counts = next((output.called for output in scenario.output if output.headline), "last")
+    names = ", ".join(output.called for output in scenario.output)
+    return {"outputs": f"{names}; test_error is of {counts}; they send nothing and charge nothing"}
+
+
+def _data(scenario: Scenario) -> Facts:
+    """What is done to rows before anybody learns from them, and what is taken to be public."""
+    prepared = scenario.data.source.prepared(scenario.data, scenario.find)
+    facts: Facts = {} if prepared is None else dict(prepared.told())
+    steps = {
+        "each column is divided by its largest value": scenario.data.scales_columns,
+        "rows longer than 1 are shortened to norm 1": scenario.data.bounds_rows,
+    }
+    facts["scaling"] = "; then ".join(step for step, done in steps.items() if done) or "none: rows are as they are"
+    if doubts := scenario.caveats():
+        facts["ε does not cover"] = "; ".join(doubts)
+    return facts
+
+
 def _problem(built: World) -> Facts:
     """What an agent minimises."""
     scenario, task = built.scenario, built.scenario.learned
     facts = scenario.algorithm.problem_facts(built.sizes, built.calibration.regulariser)
     if scenario.task is None:
         return {"loss": task.word} | facts
-    bound = "without bound" if task.gradient_bound is None else f"at most {task.gradient_bound:.4g}"
+    steepest = built.sizes[0].gradient_bound
+    bound = "without bound" if steepest is None else f"at most {steepest:.4g}"
     about: Facts = {"task": task.word, "length of a model": built.length, "norm of a row's gradient": bound}
     return about | facts
 
@@ -101,7 +134,7 @@ def _graph(learning: DealtData) -> Facts:
     return {"graph of the features": rows}
 
 
-def _privacy(built: World) -> dict[str, Facts]:
+def _privacy(built: World, most: int) -> dict[str, Facts]:
     privacy = built.scenario.privacy
     found = zip(built.sizes, built.calibration.plans, strict=True)
     plans = {size: plan for size, plan in found if plan is not None}
@@ -110,19 +143,44 @@ def _privacy(built: World) -> dict[str, Facts]:
     topics: dict[str, Facts] = {
         "privacy": {"ε": privacy.epsilon, "δ": privacy.delta, "calibration": privacy.calibration}
     }
+    noise: dict[AgentSize, Facts] = {}
     for size, plan in plans.items():
-        title = f"noise of an agent with {size.rows:,} rows and {size.degree} neighbours"
-        topics[title] = plan.facts(privacy.delta)
+        noise[size] = plan.facts(privacy.delta)
         if built.scenario.algorithm.bound is not None:
-            topics[title]["ε claimed"] = "no paper covers this"
+            noise[size]["ε claimed"] = "no paper covers this"
+    if len(noise) > most:
+        all_of_them = [noise[size] for size in built.sizes if size in noise]
+        return topics | {f"noise of {len(all_of_them)} agents: least, median, most": _spread(all_of_them)}
+    for size, facts in noise.items():
+        topics[f"noise of an agent with {size.rows:,} rows and {size.degree} neighbours"] = facts
     return topics
+
+
+def _spread(facts: Sequence[Facts]) -> Facts:
+    """The facts of many agents as the facts of all."""
+    found: Facts = {}
+    for name in dict.fromkeys(name for each in facts for name in each):
+        values = [each[name] for each in facts if name in each]
+        numbers = sorted(value for value in values if not isinstance(value, str))
+        shown = [f"{each:.6g}" for each in (numbers[0], median(numbers), numbers[-1])] if numbers else []
+        if len(set(values)) == 1 or len(set(shown)) == 1:
+            found[name] = values[0]
+        elif len(numbers) == len(values):
+            found[name] = ", ".join(shown)
+        else:
+            counts = Counter(map(str, values)).most_common(_FEW)
+            found[name] = "; ".join(f"{value} ({count} of them)" for value, count in counts)
+    return found
 
 
 def _theory(built: World) -> dict[str, Facts]:
     """What the method's theorems ask for, and by how much the scenario meets it."""
     scenario = built.scenario
     adjacency = nx.to_numpy_array(built.graph, nodelist=range(built.agents))
-    setting = Setting(scenario.privacy, scenario.rounds, built.sizes, built.calibration, adjacency, built.length)
+    public = built.learning.public
+    setting = Setting(
+        scenario.privacy, scenario.rounds, built.sizes, built.calibration, adjacency, built.length, public
+    )
     words = {True: "holds", False: "does not hold", None: "comes to"}
     facts: Facts = {
         found.name: f"{words[found.holds]} ({found.margin:.4g}): {found.sentence}"

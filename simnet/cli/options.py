@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 File = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="SCENARIO")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Override a field: algorithm.eta=0.05; a value is TOML, a bare word a string."),
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Override a field: algorithm.eta=0.05; a value is TOML, a bare word a string.",
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Override the seed.")]
 Out = Annotated[Path, typer.Option(help="Where run folders go.")]
@@ -56,7 +60,13 @@ def load(file: Path, sets: list[str] | None, seed: int | None) -> Scenario:
 
     changed = changes(sets, seed)
     scenario = Scenario.load(file)
-    scenario = scenario.with_(**changed) if changed else scenario
+    if changed:
+        from simnet.scenario.overrides import with_other_parts
+
+        changed, dropped = with_other_parts(scenario, changed)
+        scenario = scenario.with_(**changed)
+        if dropped:
+            say(f"simnet: left out, because what is chosen now does not have it: {', '.join(dropped)}", err=True)
     announce(scenario)
     return scenario
 

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import sys
 from typing import TYPE_CHECKING
 
 import typer
 
-from simnet.printable import escaped, escaped_json
+from simnet.printable import escaped, escaped_json, numbered
 
 if TYPE_CHECKING:
     from simnet.record.formats import Writable
+
+
+def speak_ascii_too() -> None:
+    """From now on a stream that cannot write a sign writes its number, as JSON does, and nothing fails over an ε."""
+    codecs.register_error("simnet", _numbered)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="simnet")
+
+
+def _numbered(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(numbered, error.object[error.start : error.end])), error.end
 
 
 def say(sentence: object, *, err: bool = False) -> None:

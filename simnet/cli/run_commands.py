@@ -1,17 +1,24 @@
-"""The commands of one scenario: run, compare, explain, audit, report; and list and init, which help to write one.
+"""The commands of one scenario: run, compare, explain, audit, report.
 
 A command that takes a scenario loads it first and imports afterwards: a wrong one is refused before simpy is there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, announce, changes, load
 from simnet.cli.output import say
+from simnet.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from simnet.scenario import Scenario
 
 
 def run(
@@ -53,26 +60,43 @@ def compare(
 
     from simnet.cli.terminal import compare_table, progress, show, show_json
     from simnet.simulate import compare as simulate_all
-    from simnet.simulate import method_names
+    from simnet.simulate import control, method_names
 
     names = method_names(methods)
-    announce(*(scenario.with_method(name) for name in names), told=[*scenario.foreign()])
+    announce(*_fitting(scenario, names), told=[*scenario.foreign()])
     with progress(scenario.name, quiet=json or verbose) as tell:
         results = simulate_all(scenario, names, out, progress=tell)
+    stopped = [control(scenario, result, results) for result in results]
     if json:
-        show_json([result.summary for result in results])
+        told = [each.summary | ({"control": asdict(c)} if c else {}) for each, c in zip(results, stopped, strict=True)]
+        show_json([*told, *({"algorithm": name, "refused": why} for name, why in results.refused.items())])
     else:
-        show(compare_table(results))
+        show(compare_table(results, [each for each in stopped if each is not None]))
+        for name, why in results.refused.items():
+            say(f"{name} cannot run here: {why}", err=True)
 
 
-def explain(file: File, sets: Set = None, seed: Seed = None, json: Json = False) -> None:
+def _fitting(scenario: Scenario, methods: list[str]) -> Iterator[Scenario]:
+    """The scenario under each of the methods with which it makes sense."""
+    for name in methods:
+        with suppress(ScenarioError):
+            yield scenario.with_method(name)
+
+
+def explain(
+    file: File,
+    sets: Set = None,
+    seed: Seed = None,
+    agents: Annotated[bool, typer.Option("--agents", help="The noise of every agent, however many differ.")] = False,
+    json: Json = False,
+) -> None:
     """Say what a scenario means before anything runs: noise, budget, traffic, delays, and what it leaves out."""
     scenario = load(file, sets, seed)
 
     from simnet.cli.explain import explain as explanation
     from simnet.cli.terminal import fact_tables, show, show_json
 
-    found = explanation(scenario)
+    found = explanation(scenario, agents=agents or json)
     if json:
         show_json(found)
     else:
@@ -117,60 +141,15 @@ def audit(
 def report(
     source: Annotated[Path, typer.Argument(help="Run folder, event log or study's folder.", metavar="RUN|STUDY")],
     output: Annotated[Path | None, typer.Option(help="File to write; report.html in the folder if none.")] = None,
+    json: Json = False,
 ) -> None:
     """Write a run (charts, tables, a replay) or a study as one HTML page that needs no network to be read."""
     from simnet.report import report as write
 
-    say(f"wrote {write(source, output)}")
+    page = write(source, output)
+    if json:
+        from simnet.cli.terminal import show_json  # here: what draws tables takes memory that a reader may need
 
-
-def list_(
-    file: Annotated[Path | None, typer.Argument(help="A Python file of your own parts; its code runs.")] = None,
-) -> None:
-    """Every algorithm, topology, link model, pacing and codec; or the parts of a file, with their fields."""
-    import json
-
-    from simnet.cli.terminal import fact_tables, show
-    from simnet.parts.foreign import installed
-
-    if file is not None:
-        from simnet.scenario.own_parts import described
-
-        show(*fact_tables(described(file)))
-        return
-    found = json.loads((Path(__file__).parents[1] / "catalogue.json").read_text(encoding="utf-8"))
-    brought = {point.name: point.value for point in installed()}
-    show(*fact_tables(found | ({"parts of other packages": brought} if brought else {})))
-
-
-def init(
-    path: Annotated[Path, typer.Argument(help="File to write.")] = Path("scenario.toml"),
-    method: Annotated[
-        Path | None, typer.Option(help="Write a commented method of your own into this file instead.")
-    ] = None,
-    force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
-) -> None:
-    """Write a commented scenario to start from, or a method."""
-    if method is not None:
-        from importlib.resources import files
-
-        text = (files("simnet.check") / "starter_method.txt").read_text(encoding="utf-8")
-        _write(method, text.replace("my_method.py", method.name), force=force)
-        say(f"wrote {method}; now: simnet check {method}:NoisyDescent")
-        return
-    from simnet.scenario.reference import commented
-
-    _write(path, commented(), force=force)
-    say(f"wrote {path}; now: simnet run {path}")
-
-
-def _write(path: Path, text: str, *, force: bool) -> None:
-    from simnet.errors import SimnetError
-
-    try:
-        with path.open("w" if force else "x", encoding="utf-8") as handle:
-            handle.write(text)
-    except FileExistsError:
-        raise SimnetError(f"{path} exists already: choose another name, or --force to replace it") from None
-    except OSError as error:
-        raise SimnetError(f"{path}: {error.strerror}") from None
+        show_json({"page": str(page)})
+    else:
+        say(f"wrote {page}")

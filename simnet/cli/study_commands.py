@@ -1,4 +1,4 @@
-"""The commands of many runs: sweep does the runs of a study, query asks what they gave."""
+"""The commands of many runs: sweep does the runs of a study, reach and query ask what they gave."""
 
 from __future__ import annotations
 
@@ -48,6 +48,66 @@ def sweep(
     raise typer.Exit(1 if result.failures.height else 0)
 
 
+def tune(
+    file: Annotated[Path, typer.Argument(help="Study file (TOML), on rows set aside.", metavar="STUDY")],
+    out: Annotated[Path, typer.Option(help="Where studies' folders go.")] = Path("results"),
+    by: Annotated[str, typer.Option(help="The figure whose least mean wins.", metavar="FIGURE")] = "test_error",
+    most_bytes: Annotated[float, typer.Option("--bytes", help="Most bytes on the wire.", min=0)] = float("inf"),
+    seconds: Annotated[float, typer.Option(help="Most simulated seconds.", min=0)] = float("inf"),
+    write: Annotated[Path | None, typer.Option(help="Where the scenario that reports goes (TOML).")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; default: one per core.")] = None,
+    json: Json = False,
+) -> None:
+    """Choose one setting of a study within a budget, on rows that no report touches."""
+    from simnet.cli.study_tables import means_table
+    from simnet.cli.terminal import progress, show, show_json
+    from simnet.record.atomic import write_file
+    from simnet.studies import sweep as studies
+    from simnet.studies.tuning import Budget, choose, refuse_rows_that_reports_touch
+
+    plan = studies.plan_sweep(studies.read(file), out)
+    refuse_rows_that_reports_touch(plan.runs)
+    announce(*(run.scenario for run in plan.runs))
+    with progress(plan.study.name, quiet=json, rate="runs/s") as tell:
+        result = studies.sweep(plan, studies.executor(workers), tell)
+    found = choose(plan.runs, result, Budget(most_bytes, seconds), by)
+    if write is not None:
+        write_file(write, found.scenario.to_toml().encode())
+    if json:
+        show_json({"settings": found.settings, found.figure: found.mean, "seed": found.scenario.seed})
+        return
+    show(means_table(result))
+    say(str(found))
+    say(f"report it from seed {found.scenario.seed} on" + ("" if write is None else f": simnet run {write}"))
+    say(f"no report's ε covers the rows set aside: the choice tells of them what {found.runs} runs tell together")
+
+
+def reach(
+    place: Annotated[Path, typer.Argument(help="A study's folder.", metavar="STUDY")],
+    target: Annotated[float, typer.Option(help="The test error to reach.")],
+    by: Annotated[
+        str, typer.Option(help="Rank by bytes, seconds, rounds, joules or epsilon.", metavar="COST")
+    ] = "bytes",
+    seeds: Annotated[bool, typer.Option("--seeds", help="Also each seed's first round that reaches it.")] = False,
+    json: Json = False,
+) -> None:
+    """What every setting of a study costs until its test error is at most a target."""
+    from simnet.cli.reach_table import reach_json, reach_table, seeds_table
+    from simnet.cli.terminal import show, show_json
+    from simnet.studies.reaching import first_hits
+    from simnet.studies.reaching import reach as ask
+    from simnet.studies.results import StudyResult
+
+    study = StudyResult.load(place)
+    found = ask(study, target, by)
+    hits = first_hits(study.rounds, [*study.fields, "seed"], target, "round")
+    if json:
+        show_json(reach_json(found, hits))
+        return
+    show(reach_table(study.name, found), *([seeds_table(found, hits)] if seeds else []))
+    say(found.answer())
+
+
 def query(
     sql: Annotated[str, typer.Argument(help="For example: select seed, test_error from runs", metavar="SQL")],
     place: Annotated[Path, typer.Argument(help="A study's folder, or a folder of studies.")] = Path("results"),
@@ -55,14 +115,13 @@ def query(
     json: Json = False,
 ) -> None:
     """Ask stored studies: tables `runs` and `rounds`, columns as in summary.json and rounds.csv."""
-    from simnet.cli.study_tables import answer_csv, answer_table
-    from simnet.cli.terminal import show, show_json
+    from simnet.cli.study_tables import answer_csv, answer_json, answer_table
+    from simnet.cli.terminal import show
     from simnet.studies.results import query as ask
 
     answer = ask(sql, place)
-    if json:
-        show_json(answer.to_dicts())
-    elif csv:
-        exact().write(answer_csv(answer))
+    if json or csv:
+        for piece in (answer_json if json else answer_csv)(answer):
+            exact().write(piece)
     else:
         show(answer_table(answer))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.table import Table
 
+from simnet.cli import yardstick_words
 from simnet.cli.output import say
-from simnet.printable import harmless
+from simnet.errors import SimnetError
+from simnet.printable import escaped_json, harmless
 from simnet.studies.results import labels
 from simnet.studies.runs import described
 
@@ -17,7 +23,10 @@ if TYPE_CHECKING:
     from simnet.studies.results import StudyResult
     from simnet.studies.sweep import SweepPlan
 
-_MOST_ROWS = 60
+_MOST_ROWS, _MANY_COLUMNS = 60, 12
+_AT_ONCE = 100
+_LONGEST = 10_000
+"""Characters of a cell that are shown."""
 _HEADINGS = {
     "test_error": ("test error", 1.0),
     "wire_bytes": ("sent MB", 1e-6),
@@ -38,7 +47,7 @@ def means_table(result: StudyResult) -> Table:
     table.add_column("runs", justify="right")
     figures = [name for name in result.headlines if name in result.runs.columns]
     for name in figures:
-        table.add_column(_HEADINGS[name][0], justify="right", no_wrap=True)
+        table.add_column(_heading(name)[0], justify="right", no_wrap=True)
     if not figures:
         return table
     means = result.means(*figures).to_dicts()
@@ -47,7 +56,9 @@ def means_table(result: StudyResult) -> Table:
         cells = [_spread(row) for row in rows]
         table.add_row(*(_cell(rows[0][name]) for name in result.fields), str(rows[0]["n"]), *cells)
     hidden = len(settings) - _MOST_ROWS
-    table.caption = f"… and {hidden:,} more settings" if hidden > 0 else None
+    held_against = yardstick_words.line(result.yardsticks().to_dicts())
+    notes = [f"… and {hidden:,} more settings" if hidden > 0 else "", held_against]
+    table.caption = "\n".join(filter(None, notes)) or None
     return table
 
 
@@ -97,28 +108,53 @@ def say_failures(result: StudyResult) -> None:
 
 
 def answer_table(answer: pl.DataFrame) -> Table:
-    """What a query found."""
-    table = Table()
+    """What a query found; of many columns those without a value are left out."""
+    table, all_of_them = Table(), answer.width
+    if answer.width > _MANY_COLUMNS and answer.height:
+        answer = answer[[column.name for column in answer if column.null_count() < answer.height] or answer.columns]
     for name, kind in answer.schema.items():
         table.add_column(name, justify="right" if kind.is_numeric() else "left", overflow="fold")
     for row in answer[:_MOST_ROWS].iter_rows():
         table.add_row(*(_cell(value) for value in row))
     hidden = answer.height - _MOST_ROWS
-    table.caption = f"… and {hidden:,} more rows; --json or --csv gives all" if hidden > 0 else None
+    left = [f"{hidden:,} more rows"] if hidden > 0 else []
+    left += [f"{all_of_them - answer.width} columns without a value"] if answer.width < all_of_them else []
+    table.caption = f"… and {', '.join(left)}; --json or --csv gives all" if left else None
     return table
 
 
-def answer_csv(answer: pl.DataFrame) -> str:
-    """The same as CSV, with texts that no spreadsheet takes for formulas."""
+def answer_csv(answer: pl.DataFrame) -> Iterator[str]:
+    """The same as CSV, some rows at a time, with texts that no spreadsheet takes for formulas."""
     texts = [name for name, kind in answer.schema.items() if kind == pl.String]
-    plain = answer.with_columns(pl.Series(name, list(map(harmless, answer[name])), pl.String) for name in texts)
-    return plain.rename({name: str(harmless(name)) for name in answer.columns}).write_csv()
+    head = io.StringIO()
+    csv.writer(head, lineterminator="\n").writerow(map(harmless, answer.columns))
+    yield head.getvalue()
+    for part in answer.iter_slices(_AT_ONCE):
+        plain = part.with_columns(pl.Series(name, list(map(harmless, part[name])), pl.String) for name in texts)
+        try:
+            yield plain.write_csv(include_header=False)
+        except pl.exceptions.PolarsError as error:  # lists, for which CSV has no words
+            raise SimnetError(f"query: {error}; --json gives it") from None
+
+
+def answer_json(answer: pl.DataFrame) -> Iterator[str]:
+    """The same as a JSON list, some rows at a time."""
+    for place, part in enumerate(answer.iter_slices(_AT_ONCE)):
+        rows = json.dumps(part.to_dicts(), indent=2, ensure_ascii=False, default=str)
+        inside = rows.removeprefix("[").removesuffix("]").rstrip("\n")
+        yield ("," if place else "[") + escaped_json(inside)
+    yield "\n]\n" if answer.height else "[]\n"
+
+
+def _heading(figure: str) -> tuple[str, float]:
+    """Errors of outputs go by the names of these."""
+    return _HEADINGS.get(figure, (figure.removeprefix("test_error_").replace("_", " "), 1.0))
 
 
 def _spread(row: dict[str, Any]) -> str:
     if row["mean"] is None:
         return "–"
-    factor = _HEADINGS[row["figure"]][1]
+    factor = _heading(row["figure"])[1]
     mean = f"{row['mean'] * factor:.4g}"
     half = 0.0 if row["t95_low"] is None else (row["mean"] - row["t95_low"]) * factor
     # What is left of equal numbers after adding them up is no spread.
@@ -127,5 +163,6 @@ def _spread(row: dict[str, Any]) -> str:
 
 def _cell(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return "–" if value is None else str(value)
+        text = "–" if value is None else str(value)
+        return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

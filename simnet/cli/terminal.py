@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
-from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -24,27 +23,29 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from simnet.cli import yardstick_words
 from simnet.cli.output import say
+from simnet.cli.widths import fitting, needed_by
 from simnet.printable import escaped, escaped_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from simnet.simulate import Result
+    from simnet.simulate import Control, Result
 
 _PLAIN_WIDTH = 100
-_UNLIMITED = 10_000
 
 
 def show(*renderables: RenderableType) -> None:
-    """Print tables. Without a terminal their width does not depend on where they run, and no number is cut off."""
-    out = _PlainText(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
+    """Print tables. Without a terminal their width does not depend on where they run; nothing is ever cut off."""
+    terminal = sys.stdout.isatty()
+    out = _PlainText(highlight=False, emoji=False, width=None if terminal else _PLAIN_WIDTH)
     for renderable in renderables:
-        if not sys.stdout.isatty():
-            unlimited = out.options.update(width=_UNLIMITED)
-            needed = Measurement.get(out, unlimited, renderable)
+        if not terminal:
+            needed = needed_by(renderable, out)
             out.width = _PLAIN_WIDTH if needed.minimum <= _PLAIN_WIDTH else needed.maximum
-        out.print(renderable)
+        for part in fitting(renderable, out) if isinstance(renderable, Table) else [renderable]:
+            out.print(part)
 
 
 class _PlainText(Console):
@@ -113,6 +114,7 @@ def run_table(result: Result, *, live: bool = False) -> Table:
     table.add_column(style="dim")
     rows: list[tuple[str, str, str]] = [
         ("test error", number(accuracy["test_error"]), _error_is(summary)),
+        *yardstick_words.rows(summary.get("yardsticks")),
         *((_named(name), number(value), "") for name, value in summary.get("measures", {}).items()),
         ("train loss", number(accuracy["train_loss"]), "mean over agents, own data"),
         ("consensus", number(accuracy["consensus"]), "spread of the models"),
@@ -120,8 +122,10 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("ε claimed", number(privacy["claimed_epsilon"]), "what the paper's theorem says of this noise"),
         ("ε proven", number(privacy["proven_epsilon"]), f"at δ = {privacy['delta']:g}: {privacy['basis']}"),
         *_declared(privacy),
+        *_of_labels(privacy),
         *(("", "", f"ε does not cover: {caveat}") for caveat in privacy.get("caveats", ())),
         ("broadcasts", number(traffic["broadcasts"]), _skipped(summary)),
+        *_tests(summary),
         ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
         ("on the wire", f"{traffic['wire_bytes'] / 1e6:.3f} MB", f"{traffic['payload_bytes']:,} payload bytes"),
         ("staleness", f"{stale['mean']:.3f}", f"rounds; {stale['fresh_share']:.1%} fresh, at most {stale['max']}"),
@@ -143,13 +147,22 @@ def run_table(result: Result, *, live: bool = False) -> Table:
 
 
 def _error_is(summary: dict[str, Any]) -> str:
-    """What the test error is, where it is no share of errors."""
-    return ", ".join(filter(None, (summary.get("test_error_is"), "mean over agents")))
+    """What the test error is, where it is no share of errors, and of which output."""
+    output = f"of {summary['output']}" if "output" in summary else None
+    return ", ".join(filter(None, (summary.get("test_error_is"), "mean over agents", output)))
 
 
 def _named(measure: str) -> str:
     """The name of a measure, for people."""
     return measure.replace("_", " ")
+
+
+def _of_labels(privacy: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """What users chose the ε of their labels from, where each has its own."""
+    if (chosen := privacy.get("label_epsilon")) is None:
+        return []
+    told = f"least {chosen['least']:g}, median {chosen['median']:g}: every user is promised its own"
+    return [("ε of a label", number(chosen["largest"]), told)]
 
 
 def _declared(privacy: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -192,6 +205,21 @@ def _busiest(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
     ]
 
 
+def _tests(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """How often a test passed, how loud its noise is, and, from a private log, how good its answers were."""
+    found = summary.get("tests")
+    if found is None:
+        return []
+    told = f"of {found['asked']:,} tests; noise of an answer {found['noise']:.3g} (standard deviation)"
+    if "improvement" in found:
+        told += f", median improvement {found['improvement']:.3g}"
+    if found.get("auc") is not None:
+        told += f"; AUC {found['auc']:.3f} (a coin: 0.5)"
+    if "right_share" in found:
+        told += f", {found['right_share']:.1%} of the answers right"
+    return [("passed", f"{found['pass_rate']:.1%}", told)]
+
+
 def _skipped(summary: dict[str, Any]) -> str:
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in summary["skips_by_reason"].items() if count)
     return f"{summary['communication']['skips']:,} skipped" + (f" ({reasons})" if reasons else "")
@@ -202,10 +230,13 @@ def _fates(traffic: dict[str, int]) -> str:
     return ", ".join(f"{traffic[name]:,} {name.replace('_', ' ')}" for name in names if traffic[name]) or "none lost"
 
 
-def compare_table(results: Sequence[Result]) -> Table:
-    """One row per method."""
+def compare_table(results: Sequence[Result], controls: Sequence[Control] = ()) -> Table:
+    """One row per method; below it, who was silent, and what each would have reached without its test."""
     first = results[0].summary
     title = f"{first['scenario']}: ε = {first['privacy']['epsilon']:g}, seed {first['seed']}"
+    title += f", test error of {first['output']}" if "output" in first else ""
+    if held_against := yardstick_words.line([result.summary.get("yardsticks", {}) for result in results]):
+        title += f"\n{held_against}"
     table = Table(title=title, box=SIMPLE_HEAD, padding=0)  # many columns, little room
     table.add_column("method", style="bold", no_wrap=True)
     headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, age s, missed, grads, time s"
@@ -240,8 +271,21 @@ def compare_table(results: Sequence[Result]) -> Table:
             *(number(summary.get("measures", {}).get(name)) for name in measures),
         )
     silent = [result.summary for result in results if result.summary["communication"]["skips"]]
-    table.caption = "; ".join(f"{summary['algorithm']}: {_skipped(summary)}" for summary in silent) or None
+    lines = ["; ".join(f"{summary['algorithm']}: {_skipped(summary)}" for summary in silent), *map(_stopped, controls)]
+    table.caption = "\n".join(filter(None, lines)) or None
     return table
+
+
+def _stopped(control: Control) -> str:
+    """A control in words."""
+    stops = {f"stopped at {control.of}'s bytes": control.same_bytes, "at its time": control.same_time}
+    told = [
+        f"{where}: test error {number(row['test_error'])} (round {row['round']}, "
+        f"ε proven {number(row['proven_epsilon'], 3)})"
+        for where, row in stops.items()
+        if row is not None
+    ]
+    return f"{control.method}, {'; '.join(told)}" if told else ""
 
 
 def live_table(simulated: Result, live: Result) -> Table:
@@ -289,11 +333,10 @@ def fact_tables(found: dict[str, dict[str, Any]]) -> list[Table]:
 
 
 def say_findings(what: str, fine: str, findings: Sequence[str]) -> None:
-    """Print a verdict; exit code 1 when there are findings."""
+    """Print a verdict."""
     if not findings:
         say(f"{what}: {fine}")
         return
     say(f"{what}: {len(findings)} finding{'s' if len(findings) > 1 else ''}")
     for finding in findings:
         say(f"  - {finding}")
-    raise typer.Exit(1)

@@ -35,13 +35,13 @@ _CHUNK = 1 << 16
 
 def archived_arrays(path: Path, names: Sequence[str], allowance: Allowance) -> dict[str, Any]:
     """Those arrays of an .npz file that have one of these names."""
-    _check_directory(path)
+    check_directory(path)
     with zipfile.ZipFile(path) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         return {name: _array(archive, members[name], allowance) for name in names if name in members}
 
 
-def _check_directory(path: Path) -> None:
+def check_directory(path: Path) -> None:
     """`zipfile` reads the list of members as a whole, however long it is."""
     with path.open("rb") as handle:
         size = handle.seek(0, 2)

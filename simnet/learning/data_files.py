@@ -11,9 +11,13 @@ import numpy.typing as npt
 
 from simnet.errors import DataError
 from simnet.learning import file_formats
+from simnet.learning.csv_tables import comma_separated
 from simnet.learning.dataset import Dataset, LabelKind, Matrix, compact
+from simnet.learning.prepared import Prepared
+from simnet.learning.table_form import TableForm
 from simnet.learning.text_lines import OPENERS
 
+_TABLES = (".csv", ".tsv")
 _LIBSVM = ("", ".libsvm", ".svm", ".txt", ".t", ".tr", ".te", ".trn", ".tst", ".train", ".test", ".val")
 
 # Where the data folder keeps a data set of a given name, and what the test file beside a training file is called.
@@ -51,7 +55,7 @@ def test_file(path: Path) -> Path | None:
 def read(
     path: Path,
     *,
-    label: str | int | None = None,
+    form: TableForm | None = None,
     positive: object | None = None,
     features: int | None = None,
     labels: LabelKind = "sign",
@@ -59,7 +63,7 @@ def read(
 ) -> Dataset:
     """The data set in a file, unscaled: LIBSVM text, CSV (both also compressed), NPZ or MATLAB, told apart by suffix.
 
-    `label` names or counts the label column of a CSV file (default: the last). Of the two values that labels have,
+    `form` says what the columns of a CSV file are (default: the last is the label). Of the two values of labels,
     `positive` becomes +1 (default: the larger). `features` is the number of columns: LIBSVM text does not state it,
     and a test file may lack the last columns of its training file. With `labels = "class"` each value is a class, in
     the order of the values of the file itself, or of the training file that it is read `like`.
@@ -67,7 +71,7 @@ def read(
     The runs of a study share their data, and reading text takes longer than most of them: the last few files stay in
     memory, for as long as they do not change.
     """
-    X, found = _read(path, _stamp(path), label, features)
+    X, found, _ = _read(path, _stamp(path), form, features)
     name = path.name.partition(".")[0]
     if labels == "sign":
         return Dataset(name, X, _signs(path, found, positive))
@@ -77,11 +81,16 @@ def read(
         if found.dtype.kind == "U":
             raise DataError(f"{path}: labels must be numbers, not words such as {found[0]}")
         return Dataset(name, X, found, "number")
-    values = np.unique(found if like is None else _read(like, _stamp(like), label, None)[1])
+    values = np.unique(found if like is None else _read(like, _stamp(like), form, None)[1])
     places = np.minimum(np.searchsorted(values, found), len(values) - 1)
     if np.any(strange := values[places] != found):
         raise DataError(f"{path}: no training row has the label {found[int(np.argmax(strange))]}")
     return Dataset(name, X, places.astype(np.float64), "class", len(values))
+
+
+def prepared(path: Path, form: TableForm | None = None) -> Prepared | None:
+    """What became of the rows and columns of a CSV file; None for other files."""
+    return _read(path, _stamp(path), form, None)[2] if _suffix(path) in _TABLES else None
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -89,16 +98,22 @@ def _stamp(path: Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
+def _suffix(path: Path) -> str:
+    """What says the format of a file, whatever packs it."""
+    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in OPENERS]
+    return suffixes[-1] if suffixes else ""
+
+
 @lru_cache(maxsize=4)
 def _read(
-    path: Path, stamp: tuple[int, int], label: str | int | None, features: int | None
-) -> tuple[Matrix, file_formats.Labels]:
-    suffixes = [suffix for suffix in map(str.lower, path.suffixes) if suffix not in OPENERS]
-    suffix = suffixes[-1] if suffixes else ""
-    if label is not None and suffix != ".csv":
-        raise DataError(f"{path}: only a CSV file has a label column to choose, so {label!r} is out of place")
-    if suffix == ".csv":
-        X, labels = file_formats.comma_separated(path, -1 if label is None else label)
+    path: Path, stamp: tuple[int, int], form: TableForm | None, features: int | None
+) -> tuple[Matrix, file_formats.Labels, Prepared | None]:
+    suffix, done = _suffix(path), None
+    if form is not None and suffix not in _TABLES:
+        raise DataError(f"{path}: only a CSV file has columns to choose, so data.{form.said} is out of place")
+    if suffix in _TABLES:
+        table = comma_separated(path, form)
+        X, labels, done = table.X, table.labels, table.prepared
     elif suffix == ".npz":
         X, labels = file_formats.npz(path)
     elif suffix == ".mat":
@@ -106,7 +121,9 @@ def _read(
     elif suffix in _LIBSVM:
         X, labels = file_formats.libsvm(path, features)
     else:
-        raise DataError(f"{path}: a data file ends in .libsvm, .csv, .npz or .mat, not in {suffix}")
+        raise DataError(f"{path}: a data file ends in .libsvm, .csv, .tsv, .npz or .mat, not in {suffix}")
+    if done is not None and done.left_out == done.read > 0:
+        raise DataError(f"{path}: each of the {done.read:,} rows has a blank; data.drop leaves a column out")
     if 0 in X.shape:
         raise DataError(f"{path}: {X.shape[0]} rows of {X.shape[1]} features are nothing to learn from")
     if features is not None and X.shape[1] != features:
@@ -114,7 +131,7 @@ def _read(
     absent = labels == "" if labels.dtype.kind == "U" else ~np.isfinite(labels)
     if np.any(absent):
         raise DataError(f"{path}, row {int(np.argmax(absent)) + 1}: there is no label, or it is not a finite number")
-    return compact(X), labels
+    return compact(X), labels, done
 
 
 def _signs(path: Path, labels: file_formats.Labels, positive: object | None) -> npt.NDArray[np.float64]:

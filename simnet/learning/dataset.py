@@ -1,12 +1,14 @@
 """A data set, rows of features with labels, and its scaling to rows of norm at most 1.
 
 Every sensitivity bound assumes that norm. Columns are divided by their largest absolute value, then rows longer than 1
-are shortened to 1. Column maxima are treated as public, as the papers treat them: no privacy is charged for them.
+are shortened to 1; `data.scale` leaves either away, and without the second no ε of a row is proven. Column maxima are
+treated as public, as the papers treat them: no privacy is charged for them.
 Scaling twice is not the same as scaling once: the second time the columns of shortened rows would be stretched.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -153,7 +155,7 @@ def joined(parts: Sequence[Dataset]) -> Dataset:
 
 def scale_columns(X: Matrix, like: Matrix) -> Matrix:
     """Divide each column by the largest absolute value of that column of `like`; leave it if that has only zeros."""
-    peaks = _peaks(like, axis=0)
+    peaks = peaks_of(like, axis=0)
     by = np.where(peaks > 0.0, peaks, 1.0)
     if isinstance(X, scipy.sparse.csr_array):
         # The stored entries of a CSR matrix, each divided by its column's peak.
@@ -172,20 +174,32 @@ def bound_rows(X: Matrix) -> Matrix:
     """
     margin = (X.shape[1] + 8) * UNIT_ROUNDOFF
     # Dividing by the peak first keeps the squares of huge entries finite; a row with a peak above 1 is too long anyway.
-    X = _divide_rows(X, np.maximum(_peaks(X, axis=1), 1.0))
+    X = divide_rows(X, np.maximum(peaks_of(X, axis=1), 1.0))
     norms: Vector
     if isinstance(X, scipy.sparse.csr_array):
         norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64))
     else:
         norms = np.sqrt((X * X).sum(axis=1))
-    return _divide_rows(X, np.where(norms > 1.0 - margin, norms / (1.0 - 2.0 * margin), 1.0))
+    return divide_rows(X, np.where(norms > 1.0 - margin, norms / (1.0 - 2.0 * margin), 1.0))
 
 
-def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None, columns: bool = True) -> Dataset:
+LONGEST_ROW = 1e9
+"""How long a row may be that is not shortened: squares and products with models stay far from the limits of float64."""
+
+
+def longest_row(X: Matrix) -> float:
+    """A bound on the norm of every row: the largest entry times the root of how many a row has."""
+    return math.sqrt(X.shape[1]) * float(peaks_of(X, axis=1).max(initial=0.0))
+
+
+def scale(
+    dataset: Dataset, *, bias: bool = False, like: Dataset | None = None, columns: bool = True, rows: bool = True
+) -> Dataset:
     """Scale the columns, append a bias column if asked, bound the rows, and store the result in the faster form.
 
     A test set in a file of its own is scaled `like` its unscaled training set: by that set's column peaks. A peak
-    belongs to one row and changes all others; without `columns` no row depends on another one.
+    belongs to one row and changes all others; without `columns` no row depends on another one. Without `rows` a row
+    may be of any length, and nobody may promise anything of its gradient.
     """
     if like is not None and like.features != dataset.features:
         raise DataError(
@@ -198,17 +212,19 @@ def scale(dataset: Dataset, *, bias: bool = False, like: Dataset | None = None, 
             X = scipy.sparse.hstack([X, scipy.sparse.csr_array(ones)], format="csr")
         else:
             X = np.hstack([X, ones])
-    return replace(dataset, X=compact(bound_rows(X)))
+    return replace(dataset, X=compact(bound_rows(X) if rows else X))
 
 
-def _peaks(X: Matrix, axis: int) -> Vector:
+def peaks_of(X: Matrix, axis: int) -> Vector:
+    """The largest absolute value of each column (axis 0) or row (axis 1)."""
     if isinstance(X, scipy.sparse.csr_array):
         return np.asarray(abs(X).max(axis=axis).toarray(), dtype=np.float64).ravel()
     peaks: Vector = np.abs(X).max(axis=axis, initial=0.0)
     return peaks
 
 
-def _divide_rows(X: Matrix, by: Vector) -> Matrix:
+def divide_rows(X: Matrix, by: Vector) -> Matrix:
+    """Each row divided by a number of its own."""
     if isinstance(X, scipy.sparse.csr_array):
         return scipy.sparse.csr_array((X.data / np.repeat(by, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
     return X / by[:, np.newaxis]

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from simnet.errors import DataError, ScenarioError
-from simnet.learning.dataset import Dataset, LabelKind, Matrix, scale, split
+from simnet.learning.dataset import LONGEST_ROW, Dataset, LabelKind, Matrix, longest_row, scale, split
 from simnet.learning.row_objective import Objective
 from simnet.streams import Streams
 
 if TYPE_CHECKING:
-    from simnet.learning.sources import Data
+    from simnet.learning.data_section import Data
     from simnet.parts.fields import Finder
 
 
@@ -79,20 +79,46 @@ def deal(
         public, test = _public_and_test(test, public_share, own.generator("public"))
     if agents > train.rows:
         raise ScenarioError(f"topology.agents = {agents}: more agents than the {train.rows} training rows")
+    least = data.min_rows or 1
+    if agents * least > train.rows:
+        raise ScenarioError(
+            f"data.min_rows = {least}: {agents} agents would need {agents * least:,} training rows, and there are "
+            f"{train.rows:,}"
+        )
     rng = Streams(seed).generator("partition")
-    parts = data.partition.dealt(train, agents, data.concentration, rng)
+    parts = data.partition.dealt(train, agents, data.concentration, rng, least)
     return DealtData([train.take(rows) for rows in parts], test, public)
 
 
 def _train_and_test(data: Data, streams: Streams, find: Finder) -> tuple[Dataset, Dataset]:
     whole, test = data.source.load(data, find, streams.generator("data"))
-    prepared = partial(scale, bias=data.bias, columns=data.columns is None)
+    if not data.bounds_rows and (longest := longest_row(whole.X)) > LONGEST_ROW:
+        raise ScenarioError(
+            f"data.scale = {data.scale!r}: a row is {longest:.3g} long, and numbers have room for {LONGEST_ROW:g}; "
+            "'rows' shortens it"
+        )
+    prepared = partial(scale, bias=data.bias, columns=data.scales_columns, rows=data.bounds_rows)
+    if data.tuning is not None:
+        whole, test = _apart(data, data.tuning, whole, test, streams)
     try:
         if test is not None and "train" not in data.model_fields_set:
             return prepared(whole), prepared(test, like=whole)
         return split(prepared(whole), data.train, streams.generator("split"))
     except DataError as error:
         raise ScenarioError(f"data.train = {data.train}: {error}") from None
+
+
+def _apart(
+    data: Data, tuning: int | float, whole: Dataset, test: Dataset | None, streams: Streams
+) -> tuple[Dataset, Dataset | None]:
+    """The rows set aside for tuning, or all others, before anything is made of them: neither depends on the other."""
+    try:
+        aside, others = split(whole, tuning, streams.generator("tuning"))
+    except DataError:
+        raise ScenarioError(
+            f"data.tuning = {tuning}: of {whole.rows} rows some are set aside, and some are left"
+        ) from None
+    return (others, test) if data.use is None else (aside, None)
 
 
 def _labelled(data: Data, labels: LabelKind, train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:

@@ -21,8 +21,13 @@ from simnet.learning.row_objective import Objective
 from simnet.learning.task import Models, Task
 from simnet.vectors import Vector
 
-State = tuple[Vector, Vector]
-"""A model and its dual."""
+
+class State(NamedTuple):
+    """What counts of an agent at the end of a round: its model, its dual, and the model of each output."""
+
+    theta: Vector
+    dual: Vector
+    outputs: Sequence[Vector] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,60 +47,88 @@ class Evaluation:
     agent_train_loss: Vector
     agent_test_error: Vector
     measures: Mapping[str, float]
-    """What else the task tells, and the scenario's metrics, by name."""
+    """What else the task tells, the scenario's metrics, and both errors and metrics of further outputs, by name."""
 
 
 class Evaluator:
     """Evaluates the models of agents that hold `parts`, against one test set.
 
+    `outputs` names the outputs whose models it is given. The one at the place `headline` counts in place of the agents'
+    own models; of the others it tells errors and metrics.
     It remembers the last models: an agent that skipped its round has the same one, and the same loss and error.
     """
 
-    def __init__(self, parts: Sequence[Objective], test: Dataset, task: Task, metrics: Sequence[Metric] = ()) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Objective],
+        test: Dataset,
+        task: Task,
+        metrics: Sequence[Metric] = (),
+        outputs: Sequence[str] = (),
+        headline: int | None = None,
+    ) -> None:
         self._parts = parts
         self._test = test
         self._task = task
         self._metrics = metrics
+        self._headline = headline
+        self._beside = [(place, name) for place, name in enumerate(outputs) if place != headline]
         self._names: list[str] | None = None
-        self._last: Models = np.full((len(parts), task.length(test.features, test.classes)), np.nan)
-        self._losses, self._errors = np.zeros(len(parts)), np.zeros(len(parts))
+        models = len(parts) * (1 + len(self._beside))
+        self._last: Models = np.full((models, task.length(test.features, test.classes)), np.nan)
+        self._losses, self._errors = np.zeros(len(parts)), np.zeros(models)
         self._weights = np.array([part.weight for part in parts])
         self._regularisers = np.array([part.regulariser for part in parts])
         self._solver = BatchSolver()
 
-    def evaluate(self, thetas: Models, duals: Models | None = None) -> Evaluation:
-        """All measures, for one model per agent."""
-        losses, errors = self._figures(thetas)
+    def evaluate(self, thetas: Models, duals: Models | None = None, outputs: Sequence[Models] = ()) -> Evaluation:
+        """All measures, for one model per agent, and for one per agent of each output."""
+        if self._headline is not None:
+            thetas = outputs[self._headline]
+        beside = {name: outputs[place] for place, name in self._beside}
+        losses, errors = self._figures(np.concatenate([thetas, *beside.values()]) if beside else thetas)
+        own, *others = errors.reshape(1 + len(beside), -1)
         norms = np.einsum("nd,nd->n", thetas, thetas)
         apart = thetas - thetas.mean(axis=0)
         return Evaluation(
             train_loss=float(losses.mean()),
-            test_error=float(errors.mean()),
+            test_error=float(own.mean()),
             objective=float((self._weights * losses + self._regularisers / 2 * norms).mean()),
             consensus=float(np.sqrt(np.einsum("nd,nd->n", apart, apart).mean())),
             dual_drift=0.0 if duals is None else float(np.linalg.norm(duals.sum(axis=0))),
             agent_train_loss=losses,
-            agent_test_error=errors,
-            measures=self._measures(thetas),
+            agent_test_error=own,
+            measures=self._measures(thetas, beside, dict(zip(beside, others, strict=True))),
         )
 
-    def _measures(self, thetas: Models) -> dict[str, float]:
-        found = {name: float(value) for name, value in self._task.measures(thetas, self._test).items()}
+    def _measures(self, thetas: Models, beside: Mapping[str, Models], errors: Mapping[str, Vector]) -> dict[str, float]:
+        found: dict[str, float] = {}
+
+        def tell(name: str, value: float) -> None:
+            if name in found:
+                raise ScenarioError(f"metric: two numbers are called {name}, and a table has one such column")
+            found[name] = float(value)
+
+        for name, value in self._task.measures(thetas, self._test).items():
+            tell(name, value)
         for metric in self._metrics:
-            if metric.called in found:
-                raise ScenarioError(f"metric: two numbers are called {metric.called}, and a table has one such column")
-            found[metric.called] = float(metric.value(thetas, self._test, self._task))
+            tell(metric.called, metric.value(thetas, self._test, self._task))
+        for output, models in beside.items():
+            tell(f"test_error_{output}", errors[output].mean())
+            for metric in self._metrics:
+                tell(f"{metric.called}_{output}", metric.value(models, self._test, self._task))
         if self._names is not None and self._names != list(found):
             raise TaskError(f"task {self._task.word}: its measures change their names from round to round")
         self._names = list(found)
         return found
 
     def _figures(self, thetas: Models) -> tuple[Vector, Vector]:
-        """Train loss and test error of each model; computed only for the models that have changed."""
+        """Errors of all models, and train losses of the agents'; computed only for the models that have changed."""
         moved = np.flatnonzero((thetas != self._last).any(axis=1))
-        models = thetas[moved]
-        self._losses[moved] = self._solver.measure(
-            [Measurement(self._parts[agent], model) for agent, model in zip(moved.tolist(), models, strict=True)]
+        models, agents = thetas[moved], len(self._parts)
+        own = moved[moved < agents]
+        self._losses[own] = self._solver.measure(
+            [Measurement(self._parts[agent], thetas[agent]) for agent in own.tolist()]
         )
         errors = self._task.errors(models, self._test)
         if np.shape(errors) != (len(models),):
@@ -122,19 +155,19 @@ class Scoreboard:
     An agent that is gone for good counts with its last state.
     """
 
-    def __init__(self, evaluator: Evaluator, agents: int, start: Vector, rounds: int) -> None:
+    def __init__(self, evaluator: Evaluator, agents: int, start: Vector, rounds: int, outputs: int = 0) -> None:
         self._evaluator = evaluator
         self._agents = agents
         self._rounds = rounds
         self._open: dict[int, dict[int, State]] = {}
         """By round and agent."""
-        self._last: list[State] = [(start, np.zeros_like(start))] * agents
+        self._last: list[State] = [State(start, np.zeros_like(start), (start,) * outputs)] * agents
         self._gone: set[int] = set()
         self.last_round = [0] * agents
 
-    def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> list[RoundFigures]:
+    def note(self, agent: int, round: int, state: State) -> list[RoundFigures]:
         """Record a state; the figures of the rounds that waited for it alone."""
-        self._last[agent] = state = (theta, dual)
+        self._last[agent] = state
         self.last_round[agent] = round
         states = self._open.get(round)
         if states is None:
@@ -152,9 +185,7 @@ class Scoreboard:
 
     def as_it_stands(self) -> RoundFigures:
         """Figures of the agents' last states, whichever rounds they are of."""
-        thetas, duals = zip(*self._last, strict=True)
-        found = self._evaluator.evaluate(stacked(thetas), stacked(duals))
-        return RoundFigures(max(self.last_round), found, last=True, at_end=True)
+        return RoundFigures(max(self.last_round), self._evaluated(self._last), last=True, at_end=True)
 
     def _complete(self) -> list[RoundFigures]:
         """Figures of complete rounds, in order; a round never overtakes an earlier one."""
@@ -163,7 +194,12 @@ class Scoreboard:
             if len(self._open[round]) < self._agents:
                 break
             states = self._open.pop(round)
-            thetas, duals = zip(*(states[agent] for agent in range(self._agents)), strict=True)
-            found = self._evaluator.evaluate(stacked(thetas), stacked(duals))
+            found = self._evaluated([states[agent] for agent in range(self._agents)])
             done.append(RoundFigures(round, found, round == self._rounds))
         return done
+
+    def _evaluated(self, states: Sequence[State]) -> Evaluation:
+        thetas, duals, outputs = zip(*states, strict=True)
+        return self._evaluator.evaluate(
+            stacked(thetas), stacked(duals), [stacked(models) for models in zip(*outputs, strict=True)]
+        )

@@ -1,14 +1,13 @@
-"""The file formats: LIBSVM text, CSV, NPZ and MATLAB 5, each from a path to a matrix and the labels as they stand.
+"""Formats of numbers: LIBSVM text, NPZ and MATLAB 5, each from a path to a matrix and the labels as they stand.
 
 What a reader refuses, it refuses with one sentence that names the file and, where it is known, the line and the column.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ _MATRIX_NAMES = ("X", "x", "data")
 _LABEL_NAMES = ("y", "t", "labels", "target")
 _LARGEST_INDEX = int(np.iinfo(np.int32).max)
 _BLOCK = 4096
-_COPIES = 2
+COPIES = 2
 """How often an array is there while it is read."""
 _LONGEST = 40
 """Characters of a cell that an error shows."""
@@ -43,18 +42,18 @@ def libsvm(path: Path, features: int | None = None) -> tuple[Matrix, Labels]:
 
     The file does not say how many columns there are; `features` does, when the last ones may be empty.
     """
-    allowance = _allowance(path)
+    allowance = allowance_of(path)
     labels, values, columns = [np.empty(0)], [np.empty(0)], [np.empty(0, np.int32)]
     ends = [np.zeros(1, np.int64)]
     with text_lines(path, allowance) as text:
-        for block in _blocks(_entries(text)):
+        for block in blocks_of(_entries(text)):
             known = len(labels) > 1
             found = _LibsvmBlock(path, block, quote=known)
             labels.append(found.labels)
             values.append(found.values)
             columns.append(found.columns)
             ends.append(ends[-1][-1] + found.ends)
-            allowance.need(_COPIES * 12 * ends[-1][-1], "its matrix")
+            allowance.need(COPIES * 12 * ends[-1][-1], "its matrix")
     y, data, indices = np.concatenate(labels), np.concatenate(values), np.concatenate(columns)
     width = int(indices.max(initial=-1)) + 1
     allowance.need(8 * width, f"a model of {width:,} features")
@@ -102,35 +101,7 @@ class _LibsvmBlock:
         return f"{self._path}, line {self._rows[row][0]}, entry {told}"
 
 
-def comma_separated(path: Path, label: str | int) -> tuple[Matrix, Labels]:
-    """Rows of numbers; the label column, found by name or counted from 0, may hold words.
-
-    A first line without a single number is the header.
-    """
-    allowance = _allowance(path)
-    with text_lines(path, allowance) as text:
-        rows = _table(path, text)
-        line, first = next(rows, (0, []))
-        header = None if any(number(cell) is not None for cell in first) else [cell.strip() for cell in first]
-        at = _label_column(path, header, len(first), label)
-        names = [str(k + 1) for k in range(len(first))] if header is None else [repr(name) for name in header]
-        plain = [str(k + 1) for k in range(len(first))]
-        for each in (names, plain):
-            each.pop(at)
-        if header is None:
-            rows = chain([(line, first)], rows)
-        blocks = [np.empty((0, len(names)))]
-        labels: list[str] = []
-        for block in _blocks(rows):
-            known = len(blocks) > 1
-            labels.extend(cells.pop(at).strip() for _, cells in block)
-            blocks.append(_block(path, names if known else plain, block, quote=known))
-            allowance.need(_COPIES * 8 * len(names) * len(labels), "its matrix")
-    allowance.need(4 * len(labels) * max(map(len, labels), default=0), "its labels")
-    return np.concatenate(blocks), _numbers_or_words(labels)
-
-
-def _blocks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+def blocks_of(rows: Iterator[Row]) -> Iterator[list[Row]]:
     """Rows, many at a time; the first one alone, by which the file is known to be data, or not."""
     if first := list(islice(rows, 1)):
         yield first
@@ -140,7 +111,7 @@ def _blocks(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 def npz(path: Path) -> tuple[Matrix, Labels]:
     """The arrays X and y of a NumPy archive."""
-    allowance = _allowance(path)
+    allowance = allowance_of(path)
     with _foreign(path):
         arrays = archived_arrays(path, (*_MATRIX_NAMES, *_LABEL_NAMES), allowance)
     return _matrix_and_labels(path, arrays, allowance)
@@ -148,13 +119,13 @@ def npz(path: Path) -> tuple[Matrix, Labels]:
 
 def mat(path: Path) -> tuple[Matrix, Labels]:
     """The matrix X, x or data and the vector y, t, labels or target of a MATLAB file up to version 7."""
-    allowance = _allowance(path)
+    allowance = allowance_of(path)
     with _foreign(path):
         arrays = matlab_arrays(path, (*_MATRIX_NAMES, *_LABEL_NAMES), allowance)
     return _matrix_and_labels(path, arrays, allowance)
 
 
-def _allowance(path: Path) -> Allowance:
+def allowance_of(path: Path) -> Allowance:
     """What reading a file may take; errors name the file."""
     return Allowance(lambda sentence: DataError(f"{path}: {sentence}"))
 
@@ -172,7 +143,7 @@ def _matrix_and_labels(path: Path, arrays: Mapping[str, Any], allowance: Allowan
     if labels.dtype.kind not in "biufU" or labels.shape not in {(n := matrix.shape[0],), (n, 1), (1, n)}:
         raise DataError(f"{path}: {matrix.shape[0]} rows need as many labels, not {labels.shape} of {labels.dtype}")
     sparse = scipy.sparse.issparse(matrix)
-    allowance.need(_COPIES * 8 * (sum(matrix.shape) if sparse else matrix.size), "its matrix")
+    allowance.need(COPIES * 8 * (sum(matrix.shape) if sparse else matrix.size), "its matrix")
     X: Matrix = scipy.sparse.csr_array(matrix.astype(np.float64)) if sparse else matrix.astype(np.float64)
     if not np.all(np.isfinite(X.data if isinstance(X, scipy.sparse.csr_array) else X)):
         entries = scipy.sparse.coo_array(X)
@@ -181,43 +152,6 @@ def _matrix_and_labels(path: Path, arrays: Mapping[str, Any], allowance: Allowan
         raise DataError(f"{path}, row {row}, column {column}: {entries.data[k]} is not a finite number")
     flat = np.asarray(labels).ravel()
     return X, flat if flat.dtype.kind == "U" else flat.astype(np.float64)
-
-
-def _table(path: Path, text: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, with their line numbers; all have as many cells as the first."""
-    reader = csv.reader(text)
-    width = 0
-    for cells in reader:
-        if not cells:
-            continue
-        width = width or len(cells)
-        if len(cells) != width:
-            raise DataError(f"{path}, line {reader.line_num}: {len(cells)} cells instead of {width}")
-        yield reader.line_num, cells
-
-
-def _block(path: Path, names: list[str], rows: list[Row], *, quote: bool) -> npt.NDArray[np.float64]:
-    width = len(names)
-    found = numbers(
-        [cell for _, cells in rows for cell in cells],
-        lambda k: f"{path}, line {rows[k // width][0]}, column {names[k % width]}",
-        quote=quote,
-    )
-    return found.reshape(len(rows), width)
-
-
-def _label_column(path: Path, header: list[str] | None, width: int, label: str | int) -> int:
-    if width < 2:
-        raise DataError(f"{path}: a label column and at least one column of features are needed")
-    if isinstance(label, int):
-        if -width <= label < width:
-            return label % width
-        raise DataError(f"{path}: there is no column {label} to take labels from; {width} are counted from 0")
-    if header is None:
-        raise DataError(f"{path}: without a header the label column is chosen by its number, not by {label!r}")
-    if header.count(label) != 1:
-        raise DataError(f"{path}: {header.count(label)} columns are called {label!r}, and labels come from one")
-    return header.index(label)
 
 
 def numbers(cells: list[str], place: Callable[[int], str], *, quote: bool) -> npt.NDArray[np.float64]:
@@ -234,13 +168,6 @@ def numbers(cells: list[str], place: Callable[[int], str], *, quote: bool) -> np
         k = int(np.argmin(np.isfinite(found)))
         raise DataError(f"{place(k)}: {f'{cells[k][:_LONGEST]!r} is ' if quote else ''}not a finite number")
     return found
-
-
-def _numbers_or_words(cells: list[str]) -> Labels:
-    try:
-        return np.array(cells, dtype=np.float64)
-    except ValueError:
-        return np.array(cells, dtype=np.str_)
 
 
 def number(cell: str) -> float | None:

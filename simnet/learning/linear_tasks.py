@@ -105,6 +105,9 @@ class RidgeTask(Task):
         found: Vector = np.sqrt(np.square(_missed(models, test)).mean(axis=0))
         return found
 
+    def constant_error(self, answer: float, test: Dataset) -> float | None:
+        return float(np.sqrt(np.square(answer - test.y).mean()))
+
     def measures(self, models: Models, test: Dataset) -> Mapping[str, float]:
         return {"mean_absolute_error": float(np.abs(_missed(models, test)).mean())}
 

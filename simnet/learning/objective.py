@@ -114,16 +114,21 @@ l(z) = 0 for z > 1 + h, (1 + h − z)²/(4h) for |1 − z| <= h, 1 − z for z <
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (LOGISTIC, SMOOTHED_HINGE)}
 
 
-def unbiased(loss: Loss, epsilon: float) -> Loss:
+def unbiased(loss: Loss, epsilon: float | Vector) -> Loss:
     """A loss of randomised labels whose mean over the randomness is the loss of the true ones.
 
     PDML, equation (19): l̂(z) = (e^ε l(z) − l(−z))/(e^ε − 1), for labels that randomised response at ε has flipped. Its
     mean over the flips is l (Proposition 2), and |l̂'| <= L(e^ε+1)/(e^ε−1). It is convex if l''(z) = l''(−z), which
     the paper assumes: then l̂'' = l''. The logistic loss is such a one, a hinge is not.
+
+    `epsilon` is that of all labels, or one per row; then it is a loss of all rows in their order, and of no others.
     """
     if loss is not LOGISTIC:
         raise DataError(f"loss = {loss.name}: made unbiased it would not be convex; only the logistic loss stays so")
-    share = 1.0 / math.expm1(epsilon) if epsilon < 700.0 else 0.0
+    chosen, place = np.unique(epsilon, return_inverse=True)
+    shares = np.array([1.0 / math.expm1(each) if each < 700.0 else 0.0 for each in chosen])
+    share = shares[place].reshape(np.shape(epsilon))
+    steepest = loss.lipschitz * (1.0 + 2.0 * float(shares.max()))
 
     def value(z: Vector) -> Vector:
         # l(−z) = l(z) + z
@@ -135,7 +140,7 @@ def unbiased(loss: Loss, epsilon: float) -> Loss:
         found -= share
         return found
 
-    return Loss(f"unbiased {loss.name}", value, slope, loss.bend, loss.lipschitz * (1.0 + 2.0 * share), loss.smoothness)
+    return Loss(f"unbiased {loss.name}", value, slope, loss.bend, steepest, loss.smoothness)
 
 
 class LocalObjective(Objective):

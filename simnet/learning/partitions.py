@@ -29,20 +29,20 @@ def even(rows: int, agents: int, rng: np.random.Generator) -> list[Indices]:
     return [np.sort(part) for part in np.array_split(rng.permutation(rows), agents)]
 
 
-def uneven(rows: int, agents: int, alpha: float, rng: np.random.Generator) -> list[Indices]:
+def uneven(rows: int, agents: int, alpha: float, rng: np.random.Generator, least: int = 1) -> list[Indices]:
     """Random parts whose sizes follow Dirichlet(alpha) shares: the smaller alpha, the more unequal.
 
-    Everyone first gets a row; the shares divide what is left.
+    Everyone first gets the least number of rows; the shares divide what is left.
     """
-    sizes = 1 + _apportion(rows - agents, _shares(agents, alpha, rng))
+    sizes = least + _apportion(rows - least * agents, _shares(agents, alpha, rng))
     return [np.sort(part) for part in np.split(rng.permutation(rows), np.cumsum(sizes)[:-1])]
 
 
-def skewed(y: Vector, agents: int, alpha: float, rng: np.random.Generator) -> list[Indices]:
+def skewed(y: Vector, agents: int, alpha: float, rng: np.random.Generator, least: int = 1) -> list[Indices]:
     """Parts with unequal shares of the labels: each class is divided by Dirichlet(alpha) shares of its own.
 
     This is the usual label skew of federated learning (Yurochkin et al., ICML 2019; Li et al., ICDE 2022); sizes vary
-    with it. An agent without a row gets a random one of whoever holds most at that moment.
+    with it. An agent with too few rows gets random ones of whoever holds most at that moment.
     """
     holder = np.empty(len(y), dtype=np.intp)
     for label in np.unique(y):
@@ -50,11 +50,12 @@ def skewed(y: Vector, agents: int, alpha: float, rng: np.random.Generator) -> li
         sizes = _apportion(len(rows), _shares(agents, alpha, rng))
         holder[rows] = np.repeat(np.arange(agents), sizes)
     sizes = np.bincount(holder, minlength=agents)
-    for poor in np.flatnonzero(sizes == 0):
-        rich = int(np.argmax(sizes))
-        holder[rng.choice(np.flatnonzero(holder == rich))] = poor
-        sizes[rich] -= 1
-        sizes[poor] += 1
+    for poor in np.flatnonzero(sizes < least):
+        while sizes[poor] < least:
+            rich = int(np.argmax(sizes))
+            holder[rng.choice(np.flatnonzero(holder == rich))] = poor
+            sizes[rich] -= 1
+            sizes[poor] += 1
     return [np.flatnonzero(holder == agent) for agent in range(agents)]
 
 
@@ -84,14 +85,20 @@ class RowPartition(Part):
     def deal(self, rows: Dataset, agents: int, rng: np.random.Generator) -> Sequence[Indices]:
         """The indices of the rows of each agent."""
 
-    def dealt(self, rows: Dataset, agents: int, concentration: float, rng: np.random.Generator) -> list[Indices]:
-        """The same, checked; `concentration` is what [data] says of unequal shares."""
+    def dealt(
+        self, rows: Dataset, agents: int, concentration: float, rng: np.random.Generator, least: int = 1
+    ) -> list[Indices]:
+        """The same, checked; [data] says `concentration` of unequal shares, and the `least` rows of an agent."""
         parts = [np.sort(np.asarray(part, dtype=np.intp)) for part in self.deal(self._shown(rows), agents, rng)]
         where = f"data.partition = {self.word!r}"
         if len(parts) != agents:
             raise ScenarioError(f"{where}: it deals to {len(parts)} agents, and there are {agents}")
         if poor := [agent for agent, part in enumerate(parts) if not len(part)]:
             raise ScenarioError(f"{where}: agent {poor[0]} gets no row")
+        if few := [agent for agent, part in enumerate(parts) if len(part) < least]:
+            raise ScenarioError(
+                f"data.min_rows = {least}: {where} gives agent {few[0]} only {len(parts[few[0]])}, and knows no least"
+            )
         if not np.array_equal(np.sort(np.concatenate(parts)), np.arange(rows.rows)):
             raise ScenarioError(f"{where}: each of the {rows.rows} training rows belongs to exactly one agent")
         return parts
@@ -124,8 +131,10 @@ class UnevenParts(_Dirichlet):
     kind: Literal["uneven"]
     looks_at: ClassVar[Literal["nothing", "labels", "rows"]] = "nothing"
 
-    def dealt(self, rows: Dataset, agents: int, concentration: float, rng: np.random.Generator) -> list[Indices]:
-        return uneven(rows.rows, agents, concentration, rng)
+    def dealt(
+        self, rows: Dataset, agents: int, concentration: float, rng: np.random.Generator, least: int = 1
+    ) -> list[Indices]:
+        return uneven(rows.rows, agents, concentration, rng, least)
 
 
 class SkewedParts(_Dirichlet):
@@ -134,8 +143,10 @@ class SkewedParts(_Dirichlet):
     kind: Literal["skewed"]
     looks_at: ClassVar[Literal["nothing", "labels", "rows"]] = "labels"
 
-    def dealt(self, rows: Dataset, agents: int, concentration: float, rng: np.random.Generator) -> list[Indices]:
-        return skewed(rows.y, agents, concentration, rng)
+    def dealt(
+        self, rows: Dataset, agents: int, concentration: float, rng: np.random.Generator, least: int = 1
+    ) -> list[Indices]:
+        return skewed(rows.y, agents, concentration, rng, least)
 
 
 PARTITIONS: dict[str, type[RowPartition]] = table(EvenParts, UnevenParts, SkewedParts)

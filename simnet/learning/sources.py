@@ -1,4 +1,4 @@
-"""[data]: what is learned from. One table of all that `source` can name."""
+"""Where rows come from: one table of all that `data.source` can name."""
 
 from __future__ import annotations
 
@@ -6,26 +6,33 @@ from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 import scipy
-from pydantic import BeforeValidator, Field, model_validator
 
 from simnet.errors import DataError, ScenarioError
 from simnet.learning import data_files
-from simnet.learning.adult import adult, adult_age
+from simnet.learning.adult import adult, adult_41, adult_age
 from simnet.learning.dataset import Dataset, LabelKind, compact
 from simnet.learning.digits import digits
 from simnet.learning.generators import ringnorm, synthetic, twonorm, waveform
-from simnet.learning.partitions import EVEN, AnyPartition
-from simnet.parts.fields import Column, Count, Finder, Label, Name, NonNegative, Number, Positive, Switch, Whole
-from simnet.parts.part import OneOf, Part, Section, table
+from simnet.parts.fields import Finder, Name
+from simnet.parts.part import OneOf, Part, table
+
+if TYPE_CHECKING:
+    from simnet.learning.data_section import Data
+    from simnet.learning.prepared import Prepared
 
 Rows = tuple[Dataset, Dataset | None]
 """All rows; and the test rows where they come from a file of their own."""
 
-_ROWS, _FEATURES, _LABEL_NOISE = 5000, 20, 0.1
+Found = TypeVar("Found")
+
+ROWS, FEATURES, LABEL_NOISE = 5000, 20, 0.1
+"""What is generated if [data] does not say."""
+TABLE_FIELDS = ("separator", "decimal", "categorical", "categories", "drop", "missing")
+"""The fields of [data] that are about the columns of a CSV file."""
 
 
 class DataSource(Part):
@@ -49,6 +56,10 @@ class DataSource(Part):
     def paths(self, find: Finder) -> list[Path]:
         """The data files that it reads."""
         return []
+
+    def prepared(self, data: Data, find: Finder) -> Prepared | None:
+        """What became of the rows and columns of a table, where they were in one."""
+        return None
 
     def load(self, data: Data, find: Finder, rng: np.random.Generator) -> Rows:
         """All rows, and the test rows where there is a file of them."""
@@ -78,6 +89,16 @@ class AdultIncome(DataSource):
 
     def draw(self, rng: np.random.Generator) -> Dataset:
         return adult()
+
+
+class AdultFortyOne(DataSource):
+    """The same question over all 48,842 rows in 41 features, the size that one paper states; inside the package."""
+
+    kind: Literal["adult-41"]
+    public: ClassVar[bool] = True
+
+    def draw(self, rng: np.random.Generator) -> Dataset:
+        return adult_41()
 
 
 class AdultAge(DataSource):
@@ -110,11 +131,11 @@ class SyntheticRows(DataSource):
     takes: ClassVar[tuple[str, ...]] = ("rows", "features", "label_noise")
 
     def draw(self, rng: np.random.Generator) -> Dataset:
-        return synthetic(_ROWS, _FEATURES, _LABEL_NOISE, rng)
+        return synthetic(ROWS, FEATURES, LABEL_NOISE, rng)
 
     def load(self, data: Data, find: Finder, rng: np.random.Generator) -> Rows:
-        noise = _LABEL_NOISE if data.label_noise is None else data.label_noise
-        return synthetic(data.rows or _ROWS, data.features or _FEATURES, noise, rng), None
+        noise = LABEL_NOISE if data.label_noise is None else data.label_noise
+        return synthetic(data.rows or ROWS, data.features or FEATURES, noise, rng), None
 
 
 class _Breiman(DataSource):
@@ -123,10 +144,10 @@ class _Breiman(DataSource):
     make: ClassVar[Callable[[int, np.random.Generator], Dataset]]
 
     def draw(self, rng: np.random.Generator) -> Dataset:
-        return type(self).make(_ROWS, rng)
+        return type(self).make(ROWS, rng)
 
     def load(self, data: Data, find: Finder, rng: np.random.Generator) -> Rows:
-        return type(self).make(data.rows or _ROWS, rng), None
+        return type(self).make(data.rows or ROWS, rng), None
 
 
 class TwonormRows(_Breiman):
@@ -153,7 +174,7 @@ class WaveformRows(_Breiman):
 class FileRows(DataSource):
     """LIBSVM, CSV, NPZ or MAT, looked up beside the scenario and in SIMNET_DATA."""
 
-    takes: ClassVar[tuple[str, ...]] = ("labels",)
+    takes: ClassVar[tuple[str, ...]] = ("labels", *TABLE_FIELDS)
 
     kind: Name
     what: ClassVar[str] = "a data file"
@@ -167,106 +188,39 @@ class FileRows(DataSource):
         """Whether it is a well-known data set."""
         return self.kind in WELL_KNOWN
 
-    def draw(self, rng: np.random.Generator) -> Dataset:
-        return self.load(Data(), Path, rng)[0]
+    def draw(self, rng: np.random.Generator) -> Dataset | tuple[Any, Any]:
+        return self._told(lambda: data_files.read(self.paths(Path)[0]))
 
     def load(self, data: Data, find: Finder, rng: np.random.Generator) -> Rows:
         path, *beside = self.paths(find)
-        try:
-            read = partial(data_files.read, label=data.label, positive=data.positive, labels=data.labels or "sign")
+        read = partial(data_files.read, form=data.form, positive=data.positive, labels=data.labels or "sign")
+
+        def rows() -> Rows:
             whole = read(path)
             return whole, read(beside[0], features=whole.features, like=path) if beside else None
-        except DataError as error:
-            raise ScenarioError(f"data.source = {self.kind!r}: {error}") from None
+
+        return self._told(rows)
+
+    def prepared(self, data: Data, find: Finder) -> Prepared | None:
+        return self._told(lambda: data_files.prepared(self.paths(find)[0], data.form))
 
     def paths(self, find: Finder) -> list[Path]:
         """The file of a well-known name or at a path, and the test file beside it if there is one."""
-        try:
-            path = data_files.named(self.kind) or data_files.locate(str(find(self.kind)))
-        except DataError as error:
-            raise ScenarioError(f"data.source = {self.kind!r}: {error}") from None
+        path = self._told(lambda: data_files.named(self.kind) or data_files.locate(str(find(self.kind))))
         beside = data_files.test_file(path)
         return [path] if beside is None else [path, beside]
+
+    def _told(self, read: Callable[[], Found]) -> Found:
+        try:
+            return read()
+        except DataError as error:
+            raise ScenarioError(f"data.source = {self.kind!r}: {error}") from None
 
 
 WELL_KNOWN = ("a9a", "a8a", "ijcnn1", "banana", "german", "image", "splice")
 """Names of data sets that are looked up in SIMNET_DATA."""
 SOURCES: dict[str, type[DataSource]] = table(
-    AdultIncome, AdultAge, DigitImages, SyntheticRows, TwonormRows, RingnormRows, WaveformRows
+    AdultIncome, AdultFortyOne, AdultAge, DigitImages, SyntheticRows, TwonormRows, RingnormRows, WaveformRows
 )
 AnySource = Annotated[DataSource, OneOf(SOURCES, bare=True, otherwise=FileRows)]
 ADULT = AdultIncome(kind="adult")
-
-
-class _RowsOrShare(Number):
-    """A whole number of rows, or a share of them."""
-
-    def __call__(self, value: object) -> int | float:
-        number = super().__call__(value)
-        if number < 1:
-            return number
-        if number != int(number):
-            raise ValueError(self.what)
-        return int(number)
-
-
-_TRAIN = _RowsOrShare("a number of rows of at least 1, or a share below 1", 0, 2**53, open_low=True)
-
-
-class Data(Section):
-    """What is learned from, and how it is dealt to the agents."""
-
-    source: AnySource = Field(
-        ADULT,
-        description="where rows come from; also a name found in `SIMNET_DATA` (`a9a`, `a8a`, `ijcnn1`, …), or a file: "
-        "LIBSVM, CSV, NPZ, MAT",
-    )
-    train: Annotated[int | float, BeforeValidator(_TRAIN)] = Field(
-        0.8, description="training rows: a number, or a share of all rows; the rest is the test set"
-    )
-    partition: AnyPartition = Field(
-        EVEN, description="`even` sizes, `uneven` sizes (Dirichlet), or `skewed` labels (Dirichlet)"
-    )
-    concentration: Positive = Field(
-        1.0, description="Dirichlet parameter of `uneven` and `skewed`; small is very unequal"
-    )
-    rows: Count | None = Field(None, description="generated sources: rows to make (default 5,000)")
-    features: Count | None = Field(None, description="`synthetic`: features per row (default 20)")
-    label_noise: NonNegative | None = Field(
-        None, description="`synthetic`: standard deviation of the noise inside the label's sign (default 0.1)"
-    )
-    seed: Whole | None = Field(
-        None,
-        description="seed of the generated rows and of the train/test split; default: the scenario's seed",
-    )
-    label: Column | None = Field(None, description="CSV: the label's column, by name or by index (default: last)")
-    positive: Label | None = Field(None, description="the label that counts as +1 (default: the larger)")
-    labels: Literal["class", "number"] | None = Field(
-        None, description="a file: its labels are any number of classes, or numbers; absent: they have two values"
-    )
-    bias: Switch = Field(False, description="append a constant feature before rows are scaled")
-    columns: Literal["as-they-are"] | None = Field(
-        None,
-        description="`as-they-are`: no row depends on another one, as ε needs it of private rows; absent: each column "
-        "is divided by its largest value over all rows, as in the papers",
-    )
-
-    @model_validator(mode="after")
-    def _fields_fit_the_source(self) -> Data:
-        for field in ("rows", "features", "label_noise"):
-            takers = [word for word, source in SOURCES.items() if field in source.takes]
-            if getattr(self, field) is not None and field not in self.source.takes:
-                raise ValueError(f"{field}: only the source {' or '.join(takers)} has it")
-        if self.labels is not None and "labels" not in self.source.takes:
-            raise ValueError(f"labels: {self.source.word} knows what its labels are; only a file is told")
-        return self
-
-    @property
-    def tells_peaks(self) -> bool:
-        """Whether rows that may be private have been scaled by each other."""
-        return self.columns is None and not self.source.public
-
-    @property
-    def expected_size(self) -> tuple[int, int] | None:
-        """Rows and features, where they can be known before anything is read."""
-        return (self.rows or _ROWS, self.features or _FEATURES) if "rows" in self.source.takes else None

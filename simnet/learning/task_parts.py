@@ -10,7 +10,9 @@ from simnet.learning.neural import NeuralTask
 from simnet.learning.task import Task
 from simnet.parts.part import OneOf, bare_word, table
 
-TASKS: dict[str, type[Task]] = table(LogisticTask, SmoothedHingeTask, RidgeTask, MultinomialTask, NeuralTask)
+_CAPPED = ("capped-logistic", "simnet.library.loss_kinds:CappedLogistic")
+
+TASKS: dict[str, type[Task]] = table(LogisticTask, _CAPPED, SmoothedHingeTask, RidgeTask, MultinomialTask, NeuralTask)
 
 AnyTask = Annotated[Task, OneOf(TASKS, short=bare_word)]
 

@@ -19,6 +19,8 @@ from simnet.errors import DataError
 _CHUNK = 1 << 14
 _OFTEN = 1 << 16
 """Characters after which the memory is looked at."""
+_BEST_XZ = 66 << 20
+"""Bytes that `xz -9` asks its reader for. They are taken as they are needed, so a small file takes few of them."""
 _IDLE = 100_000
 """Lines in a row that may be blank or comments: millions would take an hour."""
 
@@ -55,7 +57,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def _xz(packed: BinaryIO, memory: int) -> io.BufferedIOBase:
-    return io.BufferedReader(_Unpacked(packed, memory))
+    return io.BufferedReader(_Unpacked(packed, max(memory, _BEST_XZ)))
 
 
 def _bz2(packed: BinaryIO, _memory: int) -> io.BufferedIOBase:

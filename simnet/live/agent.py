@@ -13,6 +13,7 @@ from msgspec.msgpack import encode
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.program import PROGRAMS
+from simnet.agent.recollection import Recollection
 from simnet.build import World, build_links, build_writer, identity
 from simnet.diagnostics import tell
 from simnet.errors import FrameError, LiveError
@@ -136,6 +137,7 @@ class LiveAgent:
         self.neighbourhood = Neighbourhood(
             neighbours, self._peer.initial(), aligned=self._pacing.aligned, admits=self._peer.accepts
         )
+        self._recollection = Recollection(scenario.output)
         self._writer = build_writer(scenario, me)
         compute, rows = scenario.compute.read(scenario.find), world.sizes[me].rows
         self._work = compute.for_agent(streams, me, rows) if placement.shim else None
@@ -199,6 +201,7 @@ class LiveAgent:
             self._ledger,
             scenario.rounds,
             private=scenario.log.private,
+            recollection=self._recollection,
             first=1 if past is None else past.finished + 1,
         )
         self.memory.save()
@@ -316,6 +319,7 @@ class LiveAgent:
             replay,
             self._absorbed if self._placement.own_noise else None,
             self._world.scenario.algorithm.message_lengths(self._world.length),
+            self._world.scenario.algorithm.bundles,
         )
 
     def note_sockets(self) -> None:
@@ -330,6 +334,7 @@ class LiveAgent:
         return {
             "peer": self._peer,
             "neighbourhood": self.neighbourhood,
+            "recollection": self._recollection,
             "writer": self._writer,
             "absorbed": self._absorbed,
         }
@@ -338,7 +343,7 @@ class LiveAgent:
         me = self._placement.agent
         world, scenario = self._world, self._world.scenario
         fixed = {"objective": world.training[me], "plan": world.calibration.plans[me]}
-        return fixed | {"method": scenario.algorithm, "codec": scenario.network.codec}
+        return fixed | {"method": scenario.algorithm, "codec": scenario.network.codec, "outputs": scenario.output}
 
     def _checkpoint(self) -> bytes:
         pending, waiting = self.channel.pending, self.carrier.waiting

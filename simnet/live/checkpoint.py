@@ -40,7 +40,7 @@ _LIBRARIES = {
 }
 """What a checkpoint may be made of besides the classes of simnet."""
 _ROOMS = (
-    *(f"simnet.{room}" for room in ("agent.", "methods.", "learning.", "network.", "privacy.", "streams")),
+    *(f"simnet.{room}" for room in ("agent.", "library.", "methods.", "learning.", "network.", "privacy.", "streams")),
     "simnet.privacy.secret_noise",
 )
 """Where these classes are: rooms in which nothing opens a file, a socket or a process."""
@@ -78,9 +78,14 @@ class _Pickler(pickle.Pickler):
         return self._names.get(id(obj))
 
     def reducer_override(self, obj: object) -> Any:
-        """Objects of simnet without the functions among their attributes, which the scenario gives anew."""
+        """Objects of simnet without the functions among their attributes, which the scenario gives anew.
+
+        What says of what it was `made_of` is made anew of that.
+        """
         if isinstance(obj, type) or not _ours(type(obj), self._modules) or not hasattr(obj, "__dict__"):
             return NotImplemented
+        if made_of := getattr(obj, "made_of", ()):
+            return type(obj), made_of
         state = {name: value for name, value in vars(obj).items() if not isinstance(value, _FUNCTIONS)}
         return _blank, (type(obj),), state, None, None, _furnish
 

@@ -24,6 +24,7 @@ import numpy as np
 from msgspec.msgpack import decode
 
 from simnet.errors import LiveError
+from simnet.learning.evaluation import State
 from simnet.live.machine import HERE, Machine
 from simnet.record import events
 from simnet.record.atomic import refusing
@@ -49,7 +50,7 @@ class RecordKind(IntEnum):
     SENDING = 4
     """the frames that a round lets out: from here on they may have left"""
     RESULT = 5
-    """model and dual at the end of a round, for the evaluation"""
+    """model, dual and outputs at the end of a round, for the evaluation"""
     STATE = 6
     """a checkpoint: everything that the rounds to come depend on"""
     LINK = 7
@@ -88,21 +89,27 @@ class Sending(msgspec.Struct, frozen=True):
 
 
 class RoundResult(msgspec.Struct, frozen=True):
-    """Model and dual at the end of a round, as little-endian float64."""
+    """Model, dual and outputs at the end of a round, as little-endian float64."""
 
     round: int
     theta: bytes
     dual: bytes
+    outputs: list[bytes] = []
 
     @classmethod
-    def of(cls, round: int, theta: Vector, dual: Vector) -> RoundResult:
-        parts = (np.ascontiguousarray(part, dtype="<f8").tobytes() for part in (theta, dual))
-        return cls(round, *parts)
+    def of(cls, round: int, state: State) -> RoundResult:
+        return cls(round, _bytes(state.theta), _bytes(state.dual), [_bytes(output) for output in state.outputs])
 
     @property
-    def vectors(self) -> tuple[Vector, Vector]:
-        theta, dual = (np.frombuffer(part, "<f8").astype(np.float64) for part in (self.theta, self.dual))
-        return theta, dual
+    def state(self) -> State:
+        theta, dual, *outputs = (
+            np.frombuffer(part, "<f8").astype(np.float64) for part in (self.theta, self.dual, *self.outputs)
+        )
+        return State(theta, dual, outputs)
+
+
+def _bytes(vector: Vector) -> bytes:
+    return np.ascontiguousarray(vector, dtype="<f8").tobytes()
 
 
 class Journal:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages
 from simnet.errors import FrameError, LiveError
+from simnet.learning.evaluation import State
 from simnet.live.recovery import JournalMemory
 from simnet.live.shim import Carrier, Clock, Numbering
 from simnet.methods.peer import Known, Peer, Proposal, alone
@@ -59,7 +60,7 @@ class LivePort:
 
     `work_time` is how long local work should take; None lets it take what it takes. `known` are the rounds of each
     neighbour of which a message has come in. `absorbed` is what an agent's own noise depends on. `lengths` are those of
-    the vectors in a message that the method says itself.
+    the vectors in a message that the method says itself; with `bundles` there may be fewer, and shorter ones.
     """
 
     agent: int
@@ -76,6 +77,7 @@ class LivePort:
     replay: RepeatedRound | None = None
     absorbed: Absorbed | None = None
     lengths: tuple[int, ...] = ()
+    bundles: bool = False
 
     def __post_init__(self) -> None:
         self.neighbours: Sequence[int] = self.neighbourhood.peers
@@ -189,9 +191,9 @@ class LivePort:
         if self.absorbed is not None:
             self.absorbed.add(_bytes_of(round, known))
 
-    def finished(self, round: int, peer: Peer) -> None:
+    def finished(self, round: int, peer: Peer, outputs: Sequence[Vector]) -> None:
         self.replay = None
-        self.memory.finished(round, peer.theta, peer.dual)
+        self.memory.finished(round, State(peer.theta, peer.dual, outputs))
 
     def receive(self, peer: int, raw: bytes) -> None:
         """A neighbour's frame has come in; a FrameError if it cannot be used."""
@@ -238,7 +240,8 @@ class LivePort:
         parts = self.writer.decode(found.payload, max(self.features, *self.lengths, 0))
         # A model, perhaps with what belongs to it entry by entry, perhaps with one number besides.
         lengths, full = [len(part) for part in parts], self.features
-        if lengths not in ([full], [full, 1], [full, full], [full, full, 1], [*self.lengths]):
+        exact = lengths in ([full], [full, 1], [full, full], [full, full, 1], [*self.lengths])
+        if not exact and not (self.bundles and len(lengths) <= len(self.lengths)):
             raise FrameError(f"parts of {lengths} entries are no message about a model of {full}")
         return found.round, parts
 

@@ -26,11 +26,11 @@ from dataclasses import dataclass, field
 
 from msgspec.msgpack import decode, encode
 
+from simnet.learning.evaluation import State
 from simnet.live import journal
 from simnet.live.chain import BINDING, Chain, ChainLink, HeldHead
 from simnet.live.journal import Heard, Journal, Record, RecordKind, RoundResult, Sending, Start, Timed
 from simnet.record import events
-from simnet.vectors import Vector
 
 OUTSIDE = (
     *events.ARRIVALS,
@@ -99,11 +99,11 @@ class JournalMemory:
         self.save()
         self._safe = True
 
-    def finished(self, round: int, theta: Vector, dual: Vector) -> None:
+    def finished(self, round: int, state: State) -> None:
         """A round is over."""
         if self.chain.last < round:
             self._link(round, {})
-        self.journal.add(RecordKind.RESULT, encode(RoundResult.of(round, theta, dual)))
+        self.journal.add(RecordKind.RESULT, encode(RoundResult.of(round, state)))
         self.journal.add(RecordKind.STATE, self.checkpoint())
         if not self._safe:
             self.save()

@@ -21,6 +21,7 @@ from msgspec.msgpack import decode
 from simnet.build import World, build
 from simnet.diagnostics import tell
 from simnet.errors import LiveError, ScenarioError
+from simnet.learning.evaluation import State
 from simnet.live import certificates, chain, socket_bytes
 from simnet.live.agent_folder import AgentFolder
 from simnet.live.chain import ChainLink, HeldHead
@@ -32,7 +33,6 @@ from simnet.record.folder import slug
 from simnet.scenario import Network, Scenario
 from simnet.sim.engine import evaluation_done
 from simnet.simulate import Progress, Result, first_event, keep, scoreboard
-from simnet.vectors import Vector
 
 _MESSAGES = (events.MessageSent, *events.ARRIVALS, events.MessageLost, events.MessageOverflowed)
 
@@ -72,13 +72,13 @@ def run(
             fleet.run_all(progress)
             merge(world, fleet.folders, bus)
 
-    return keep(scenario, out, happen)
+    return keep(world, out, happen)
 
 
 def merged(folders: list[Path], scenario: Scenario, out: str | Path | None = None) -> Result:
     """The journals of agents that ran anywhere as one run's record."""
     world = build(scenario)
-    return keep(scenario, out, lambda bus: merge(world, folders, bus))
+    return keep(world, out, lambda bus: merge(world, folders, bus))
 
 
 def check(scenario: Scenario, *, shim: bool) -> None:
@@ -131,8 +131,8 @@ class JournalContent:
 
     start: Start
     events: list[Timed]
-    results: Mapping[int, tuple[Vector, Vector]]
-    """model and dual at the end of each round"""
+    results: Mapping[int, State]
+    """what counts of the agent at the end of each round"""
     links: list[ChainLink]
     held: list[HeldHead]
 
@@ -141,7 +141,7 @@ def content(path: Path) -> JournalContent:
     """Read the journal in an agent's folder."""
     start: Start | None = None
     told: list[Timed] = []
-    results: dict[int, tuple[Vector, Vector]] = {}
+    results: dict[int, State] = {}
     links: list[ChainLink] = []
     held: list[HeldHead] = []
     for kind, body in read(AgentFolder(path).journal):
@@ -149,7 +149,7 @@ def content(path: Path) -> JournalContent:
             start = start_of((kind, body))
         elif kind is RecordKind.RESULT:
             result = decode(body, type=RoundResult)
-            results[result.round] = result.vectors
+            results[result.round] = result.state
         elif kind is RecordKind.LINK:
             links.append(decode(body, type=ChainLink))
         elif kind is RecordKind.HELD:
@@ -184,8 +184,7 @@ def merge(world: World, folders: Sequence[Path], bus: Bus) -> None:
             event = msgspec.structs.replace(event, message=number)
         bus.emit(now, event)
         if isinstance(event, events.DualUpdated):
-            theta, dual = journals[event.agent].results[event.round]
-            for figures in board.note(event.agent, event.round, theta, dual):
+            for figures in board.note(event.agent, event.round, journals[event.agent].results[event.round]):
                 bus.emit(now, evaluation_done(figures))
     for agent, last in enumerate(board.last_round):
         if last < world.scenario.rounds:

@@ -9,8 +9,16 @@ from simnet.methods.ipp_admm import IppAdmm
 from simnet.methods.m_admm import Dvp, MAdmm, Pvp
 from simnet.methods.method import Method
 from simnet.methods.pdml import Pdml
-from simnet.methods.pp_admm import PpAdmm
+from simnet.methods.pp_admm import PpAdmm, ScaledPpAdmm
 from simnet.methods.r_admm import RAdmm
 from simnet.parts.part import table
 
-METHODS: dict[str, type[Method]] = table(Admm, Dvp, Pvp, MAdmm, RAdmm, PpAdmm, IppAdmm, Pdml, DpAdmm, DpAccAdmm, Gossip)
+_OURS = [
+    ("one-shot", "simnet.library.flooded_models:OneShot"),
+    ("prox-rounds", "simnet.library.flooded_models:ProxRounds"),
+    ("noisy-nesterov", "simnet.library.noisy_nesterov:NoisyNesterov"),
+]
+
+METHODS: dict[str, type[Method]] = table(
+    Admm, Dvp, Pvp, MAdmm, RAdmm, PpAdmm, ScaledPpAdmm, IppAdmm, Pdml, DpAdmm, DpAccAdmm, Gossip, *_OURS
+)

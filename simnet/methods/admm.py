@@ -25,10 +25,11 @@ from simnet.learning.row_objective import Objective
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
 from simnet.methods.method import AgentPlace, AgentSize, Method, Surroundings
-from simnet.methods.peer import Known, Peer, Proposal, Solving, Work, alone
+from simnet.methods.peer import Known, Peer, Proposal, Solving, Work, alone, in_objective
 from simnet.parts.fields import Count, NonNegative, Positive
-from simnet.privacy.budget import Facts, NoisePlan, span
+from simnet.privacy.budget import Facts, NoisePlan, Privacy, span
 from simnet.privacy.ledger import BARE, RECYCLED, Charge
+from simnet.privacy.objective_perturbation import PerturbationPlan
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.recovered import Candidate, without_noise
 from simnet.streams import Streams
@@ -112,6 +113,10 @@ class Decentralised(Method):
     def sends_models_only(self) -> bool:
         return self.duals == "node"
 
+    @property
+    def hides_models(self) -> str | None:
+        return "a message of edge duals holds no model" if self.duals == "edge" else None
+
     def not_driven(self, victim: int, *, reports_heard: bool) -> str | None:
         return None
 
@@ -140,6 +145,9 @@ class Admm(Decentralised):
 
     name: Literal["admm"]
     tolerance: Positive = Field(1e-6, description="β, the gradient norm at which a local solve may stop")
+
+    def misfit_of_long_rows(self, privacy: Privacy) -> str | None:
+        return None
 
     def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place)
@@ -236,6 +244,16 @@ class AdmmPeer(Peer):
 
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         return without_noise(-self.subproblem(self.eta).gradient(released))
+
+    def noise_in(self, plan: PerturbationPlan, linear: Vector, released: Vector) -> Candidate:
+        """b1 of a release of this plan, from the problem with this linear term.
+
+        The likelihood leaves out the small b2, which makes it a little worse.
+        """
+        problem = Subproblem(self.objective, linear, 2 * self.eta * self.degree)
+        if plan.sigma1 == 0.0:
+            return without_noise(-problem.gradient(released))
+        return in_objective(problem, released, 1.0, "gaussian", plan.sigma1, plan.sigma2, plan.tolerance)
 
     def price(self, t: int) -> tuple[Charge, ...] | None:
         return (BARE,)

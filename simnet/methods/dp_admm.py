@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -31,8 +30,10 @@ from pydantic import Field
 from simnet.learning.dataset import Dataset, Matrix, joined
 from simnet.learning.feature_graph import fused
 from simnet.learning.row_objective import Objective
+from simnet.methods.fused_lasso import FusedLasso, LassoSteps
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Promise, Setting, Surroundings
-from simnet.methods.peer import LARGEST, OUTSIDE, Hub, Known, Peer, Proposal, within
+from simnet.methods.peer import LARGEST, OUTSIDE, Hub, Known, Peer, Proposal, Told, within
+from simnet.methods.theorems import Utility
 from simnet.parts.fields import NonNegative, Positive, Share
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, RECYCLED, Account, Charge
@@ -175,8 +176,11 @@ class DpAdmm(Method):
         if self.graph == "public":
             assert public is not None
             A = scipy.sparse.csr_array(scipy.sparse.vstack([fused(public, self.graph_penalty), A]))
-        least = self.eta * self.penalty * float(np.linalg.norm((A.T @ A).toarray(), 2)) + 1.0
-        return FusedLasso(A, self.sparsity, self.penalty, self.eta, least if self.gamma is None else self.gamma)
+        gamma = self._least_gamma(A) if self.gamma is None else self.gamma
+        return FusedLasso(A, self.sparsity, self.penalty, self.eta, gamma)
+
+    def _least_gamma(self, A: scipy.sparse.csr_array) -> float:
+        return self.eta * self.penalty * float(np.linalg.norm((A.T @ A).toarray(), 2)) + 1.0
 
     # What it says about itself.
 
@@ -185,12 +189,20 @@ class DpAdmm(Method):
 
     def theory(self, setting: Setting) -> list[Finding]:
         _, steepest = setting.sizes[HUB].constants
-        return [
+        problem = self._problem(setting.features, setting.public)
+        least = self._least_gamma(problem.A)
+        found = [
             Finding(
                 "DP-ADMM: η <= 1/L_f",
                 self.eta * steepest <= 1.0,
                 1.0 / steepest - self.eta,
                 f"L_f is at most c1 = {steepest:g}; sufficient, and too careful where rows are short",
+            ),
+            Finding(
+                "DP-ADMM: γ >= ηρ|AᵀA| + 1",
+                problem.gamma >= least,
+                problem.gamma - least,
+                f"γ is {problem.gamma:.4g}, the right side {least:.4g}; the paper's experiments have γ = 1",
             ),
             Finding(
                 "DP-ADMM Assumption 2: A has full row rank",
@@ -199,6 +211,38 @@ class DpAdmm(Method):
                 "A = [W; I] has more rows than columns, in the paper's own experiments as well",
             ),
         ]
+        return [*found, *self._utility(problem, setting)]
+
+    def _utility(self, problem: FusedLasso, setting: Setting) -> list[Finding]:
+        """Theorem 2, whose optimum is taken to have norm 1."""
+        total = sum(size.rows for size in setting.sizes)
+        own = [
+            (plan.rounds[0].scale, 1.0 if self.trusts_hub else size.rows / total)
+            for plan, size in zip(setting.calibration.plans, setting.sizes, strict=True)
+            if isinstance(plan, NoiseSchedule) and plan.rounds
+        ]
+        sigma = math.hypot(*(share * scale for scale, share in own))
+        found = Utility.of(
+            A=problem.A.toarray(),
+            eta=self.eta,
+            penalty=self.penalty,
+            gamma=problem.gamma,
+            sparsity=self.sparsity,
+            sigma=sigma,
+            rounds=setting.rounds,
+        )
+        told = (
+            f"the averages of {found.rounds} rounds' x and y have E R <= {found.bound:.3g}, of which {found.noise:.3g} "
+            "is noise, where both conditions hold and |x*| = 1; the last x, which is what is sent, has no bound"
+        )
+        findings = [Finding("DP-ADMM Theorem 2: utility", None, found.bound, told)]
+        if sigma and not self.names_its_noise:
+            best = found.best_rounds
+            told = (
+                f"rounds at the same ε give the least bound, {found.best_bound:.3g}, and {best * total:.3g} gradients"
+            )
+            findings.append(Finding("DP-ADMM Theorem 2: best number of rounds", None, best, told))
+        return findings
 
     # What an auditor asks.
 
@@ -234,9 +278,8 @@ class DpAccAdmm(DpAdmm):
 
     name: Literal["dp-acc-admm"]  # type: ignore[assignment]
 
-    def theory(self, setting: Setting) -> list[Finding]:
-        none = Finding("DP-AccADMM: convergence", False, 0.0, "the paper has no theorem for the accelerated form")
-        return [*super().theory(setting), none]
+    def _utility(self, problem: FusedLasso, setting: Setting) -> list[Finding]:
+        return [Finding("DP-AccADMM: convergence", False, 0.0, "the paper has no theorem for the accelerated form")]
 
 
 class Entrusted(NoiseSchedule):
@@ -262,70 +305,6 @@ def paper_sigma(epsilon: float, delta: float, rounds: int, rows: int, gradient_b
     """Theorem 1 with μ0 = ½: σ² = c²αT/(2n²εμ0), α = ln(1/δ)/((1−μ0)ε) + 1."""
     alpha = math.log(1.0 / delta) / (0.5 * epsilon) + 1.0
     return gradient_bound / rows * math.sqrt(alpha * rounds / epsilon)
-
-
-@dataclass(frozen=True, eq=False)
-class FusedLasso:
-    """A and the constants of the iteration; `gamma` is at least ηρ|AᵀA| + 1."""
-
-    A: scipy.sparse.csr_array
-    sparsity: float
-    penalty: float
-    eta: float
-    gamma: float
-
-
-class LassoSteps:
-    """Algorithm 3: x and u, and the points x̂ and û ahead of them that steps start from.
-
-    Without acceleration the momentum is 0 and x̂ = x, û = u: that is Algorithm 2, lines 1 to 4.
-
-    line 1  agent.program: `for t in range(first, rounds + 1):`
-    line 2  `image = p.A @ self.start + self._u_start`
-    line 2  `self._y = np.sign(image) * np.maximum(np.abs(image) - p.sparsity / p.penalty, 0.0)`
-    line 3  HubPeer: `own = self.schedule.on_grid(plan, self.objective.loss_gradient(self.solver.start) + noise)`
-    line 3  `return self.start - p.eta / p.gamma * (gradient + p.penalty * (p.A.T @ (image - self._y)))`
-    line 4  `u = self._u_start + self.problem.A @ x - self._y`
-    line 5  `return (1.0 + math.sqrt(1.0 + 4.0 * self._theta**2)) / 2.0`
-    line 6  `return x + self._momentum() * (x - self.x)`
-    line 7  `self._u_start = u + self._momentum() * (u - self._u)`
-    line 8  agent.program: `peer.absorb(t, sent, ())`
-    """
-
-    def __init__(self, problem: FusedLasso, *, accelerated: bool) -> None:
-        self.problem = problem
-        self.accelerated = accelerated
-        links, features = problem.A.shape
-        self.x: Vector = np.zeros(features)
-        self.start: Vector = self.x
-        self._u: Vector = np.zeros(links)
-        self._u_start: Vector = self._u
-        self._y: Vector = self._u
-        self._theta = 1.0
-
-    def step(self, gradient: Vector) -> Vector:
-        """The next x, given a (noisy) gradient at `start`."""
-        p = self.problem
-        image = p.A @ self.start + self._u_start
-        self._y = np.sign(image) * np.maximum(np.abs(image) - p.sparsity / p.penalty, 0.0)
-        return self.start - p.eta / p.gamma * (gradient + p.penalty * (p.A.T @ (image - self._y)))
-
-    def ahead(self, x: Vector) -> Vector:
-        """Where the step after x starts."""
-        return x + self._momentum() * (x - self.x)
-
-    def adopt(self, x: Vector, start: Vector) -> None:
-        """Go on from x, as it was sent, and from the start of the next step."""
-        u = self._u_start + self.problem.A @ x - self._y
-        self._u_start = u + self._momentum() * (u - self._u)
-        self.x, self._u, self.start = x, u, start
-        self._theta = self._next_theta()
-
-    def _momentum(self) -> float:
-        return (self._theta - 1.0) / self._next_theta() if self.accelerated else 0.0
-
-    def _next_theta(self) -> float:
-        return (1.0 + math.sqrt(1.0 + 4.0 * self._theta**2)) / 2.0
 
 
 class HubPeer(Hub):
@@ -377,6 +356,10 @@ class HubPeer(Hub):
             self.solver.adopt(sent[0], sent[1] if len(sent) > 1 else self.solver.ahead(sent[0]))
             self.theta = sent[0]
 
+    def model_heard(self, value: Known) -> Vector | None:
+        """Leaves send gradients."""
+        return None
+
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         """What the hub added to its own gradient, from the step that it took and the leaves' gradients."""
         problem = self.solver.problem
@@ -394,7 +377,14 @@ class HubPeer(Hub):
         return (self.schedule.rounds[t - 1].charge,)
 
 
-class Listener(Peer):
+class _Leaf(Peer):
+    """A leaf has the hub's model and none of its own."""
+
+    def own_model(self, t: int, sent: Parts | None, known: Sequence[Known]) -> Told | None:
+        return Told(known[0].round, known[0].parts[0])
+
+
+class Listener(_Leaf):
     """A leaf of a trusted hub: its rows are there already."""
 
     def propose(self, t: int) -> Proposal:
@@ -404,7 +394,7 @@ class Listener(Peer):
         self.theta = known[0].parts[0]
 
 
-class LeafPeer(Peer):
+class LeafPeer(_Leaf):
     """A leaf of an untrusted hub: it sends its own gradient, noise added, at the point that the hub steps from."""
 
     role: ClassVar[Literal["agent", "leaf", "hub"]] = "leaf"

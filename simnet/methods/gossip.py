@@ -31,7 +31,7 @@ from simnet.learning.dataset import Matrix
 from simnet.learning.row_objective import Objective
 from simnet.learning.solver import Problem, Solution, Solver
 from simnet.methods.method import AgentSize, Calibration, Finding, Method, Setting, Surroundings
-from simnet.methods.peer import Known, Peer, Proposal, Work
+from simnet.methods.peer import Known, Peer, Proposal, Told, Work
 from simnet.parts.fields import NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
 from simnet.privacy.ledger import BARE, RECYCLED, Charge
@@ -254,6 +254,10 @@ class GossipPeer(Peer):
         if news:
             self.theta = self.theta + self._weight * (np.sum(news, axis=0) - len(news) * self.theta)
 
+    def own_model(self, t: int, sent: Parts | None, known: Sequence[Known]) -> Told | None:
+        """The average so far: it is made of models that got their noise, its own among them, and of nothing else."""
+        return None if sent is None else Told(t, self.theta)
+
     def _follow(self, t: int, sent: Parts | None) -> None:
         """Do without a proposal what one does."""
         if self._proposes or sent is None:
@@ -321,6 +325,7 @@ class PushSumPeer(GossipPeer):
         self._sum: Vector = np.zeros_like(self.theta)
         self._mass_sum = 0.0
         self._sums_of: dict[int, tuple[Vector, float]] = {}
+        self._models_of: dict[int, Vector] = {}
 
     def initial(self) -> Parts:
         return (np.zeros_like(self.theta), np.zeros(1))
@@ -350,9 +355,16 @@ class PushSumPeer(GossipPeer):
             if self._is_news(value):
                 total, mass = value.parts[0], float(value.parts[1][0])
                 before = self._sums_of.get(value.peer, (np.zeros_like(total), 0.0))
-                self._value, self._mass = self._value + (total - before[0]), self._mass + (mass - before[1])
+                more, heavier = total - before[0], mass - before[1]
+                self._value, self._mass = self._value + more, self._mass + heavier
                 self._sums_of[value.peer] = (total, mass)
+                if heavier > 0.0:
+                    self._models_of[value.peer] = more / heavier
         self.theta = self._value / self._mass
+
+    def model_heard(self, value: Known) -> Vector | None:
+        """What the shares since the last message that was heard are worth: a neighbour's average of those rounds."""
+        return self._models_of.get(value.peer)
 
     @property
     def _scale(self) -> float:

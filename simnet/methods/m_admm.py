@@ -24,25 +24,22 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import ClassVar, Literal
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
-from simnet.errors import BudgetError, ScenarioError
+from simnet.errors import BudgetError
 from simnet.learning.row_objective import Objective
 from simnet.methods.duals import Steps
-from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting, Surroundings
+from simnet.methods.method import AgentPlace, AgentSize, Finding, Setting, Surroundings
 from simnet.methods.peer import OUTSIDE, Peer, Proposal, Work, in_objective
-from simnet.methods.scheduled import Scheduled, ScheduledPeer
+from simnet.methods.scheduled import OwnPenalties, Scheduled, ScheduledPeer
+from simnet.methods.theorems import rate
 from simnet.parts.fields import Growth, Positive
-from simnet.privacy.budget import NoisePlan, Privacy
+from simnet.privacy.budget import NoisePlan
 from simnet.privacy.mechanisms import Bound
 from simnet.privacy.noise_schedule import DataRound, RoundPlan, objective_rounds, primal_rounds
 from simnet.privacy.recovered import Candidate
 from simnet.streams import Streams
-from simnet.vectors import Square, Vector
-
-_MUS = 1.0 + np.geomspace(1e-3, 1e3, 61)
+from simnet.vectors import Vector
 
 
 class MAdmmPeer(ScheduledPeer):
@@ -112,16 +109,23 @@ class _Perturbed(Scheduled):
                 least - step,
                 f"where they are closest, the penalty is {least:.4g} and the dual step {step:.4g}",
             ),
-            self._rate([own[0] for own in etas], step, setting) if one else several_steps(steps),
+            self._rate(etas, step, setting) if one else several_steps(steps),
         ]
 
-    def _rate(self, etas: Sequence[float], step: float, setting: Setting) -> Finding:
-        delta = rate(etas, step, setting.adjacency, self.regulariser, self.steepest(setting.sizes[0]))
+    def _rate(self, etas: Sequence[Sequence[float]], step: float, setting: Setting) -> Finding:
+        """Theorem 3.2 in the first and the last round, by its conditions (21) and (22) and by (23) as printed."""
+        ends = [[own[t] for own in etas] for t in (0, -1)]
+        bounds = self.regulariser, self.steepest(setting.sizes[0])
+        first, last = (rate(now, step, setting.adjacency, *bounds) for now in ends)
+        printed = [rate(now, step, setting.adjacency, *bounds, printed=True) for now in ends]
+        more = f"; equation (23) as printed has 1 + {printed[0]:.3g} and 1 + {printed[1]:.3g}, which need not hold"
         return Finding(
-            "M-ADMM equation (23): rate",
-            delta > 0.0,
-            delta,
-            f"without noise the distance to the optimum falls by a factor of at least 1 + {delta:.3g} per round",
+            "M-ADMM Theorem 3.2: rate",
+            min(first, last) > 0.0,
+            min(first, last),
+            "without noise the squared distance to the optimum, in the norm of J(t), falls by a factor of at least "
+            f"1 + {first:.3g} in round 1 and 1 + {last:.3g} in round {setting.rounds}"
+            + ("" if printed == [first, last] else more),
         )
 
     def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
@@ -177,14 +181,12 @@ class Pvp(_Perturbed):
         """Noise on the output has no Jacobian."""
 
 
-class MAdmm(_PenaltyPerturbed):
+class MAdmm(OwnPenalties, _PenaltyPerturbed):
     """M-ADMM: noise inside a penalty that may grow and differ between agents, beside a dual step that may too."""
 
     colour: ClassVar[str] = "#009E73"
-    growths: ClassVar[tuple[str, ...]] = (
-        *Scheduled.growths,
-        *("penalty_growth", "dual_growth", "agent_growth", "agent_dual_growth"),
-    )
+    growths: ClassVar[tuple[str, ...]] = (*OwnPenalties.growths, "dual_growth", "agent_dual_growth")
+    per_agent: ClassVar[tuple[str, ...]] = (*OwnPenalties.per_agent, "agent_dual_step", "agent_dual_growth")
 
     name: Literal["m-admm"]
     penalty_growth: Growth = Field(1.0, description="q1: η(t) = η q1^(t−1)")
@@ -218,26 +220,22 @@ class MAdmm(_PenaltyPerturbed):
         """Whether agents have dual steps of their own."""
         return bool(self.agent_dual_step or self.agent_dual_growth)
 
-    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
-        agents = len(sizes)
-        for field in ("agent_eta", "agent_growth", "agent_dual_step", "agent_dual_growth"):
-            values = getattr(self, field)
-            if values and len(values) != agents:
-                raise ScenarioError(f"algorithm.{field}: {len(values)} values for {agents} agents; give one for each")
-        return super().calibrate(privacy, sizes, rounds)
-
-    def penalties(self, agent: int, rounds: int) -> list[float]:
-        """η_i(t) = η_i q1^(t−1)."""
-        first = self.agent_eta[agent] if self.agent_eta else self.eta
-        growth = self.agent_growth[agent] if self.agent_growth else self.penalty_growth
-        return [first * growth**t for t in range(rounds)]
-
     def dual_steps(self, agent: int) -> Steps:
         """θ_i(t) = θ_i r^(t−1)."""
         common = self.eta if self.dual_step is None else self.dual_step
         first = self.agent_dual_step[agent] if self.agent_dual_step else common
         growth = self.agent_dual_growth[agent] if self.agent_dual_growth else self.dual_growth
         return lambda t: first * growth ** (t - 1)
+
+    def theory(self, setting: Setting) -> list[Finding]:
+        secret = Finding(
+            "M-ADMM section 6.2: a secret η_i(t) hides a row",
+            setting.features < 3,
+            2.0 - setting.features,
+            "noise does: each round leaves the row in a plane of two vectors known to whoever knows the others, and in "
+            "three dimensions and more the planes of two rounds meet in its direction",
+        )
+        return [*super().theory(setting), secret]
 
     def check_theorem(self, agent: int, size: AgentSize, etas: Sequence[float]) -> None:
         """Algorithm 1: 2c1 < (m/C)(ρ/N + 2θV) at the dual step θ, and (which the proof uses and nobody says)
@@ -249,20 +247,7 @@ class MAdmm(_PenaltyPerturbed):
                     f"agent {agent}'s penalty of round {t} is {eta:g}, and M-ADMM's theorem needs it at least as large "
                     f"as the dual step {step(t):g}; a smaller algorithm.dual_step would do"
                 )
-        self.check_rows(agent, size, min(step(t) for t in range(1, len(etas) + 1)))
-
-
-def rate(etas: Sequence[float], step: float, adjacency: Square, weakest: float, steepest: float) -> float:
-    """M-ADMM, equation (23): the largest δ, over μ > 1: the distance to the optimum falls by 1 + δ per round."""
-    degrees, weights = np.diag(adjacency.sum(axis=0)), np.diag(etas)
-    laplacian = degrees - adjacency
-    apart = np.linalg.svd((weights - step * np.eye(len(etas))) @ laplacian, compute_uv=False)
-    gap = _smallest(np.linalg.svd(laplacian, compute_uv=False))
-    widest = float(np.linalg.norm(weights @ (degrees + adjacency), 2))
-    first = step * gap / (_MUS**2 * widest)
-    cost = (_MUS**2 * steepest**2 + _MUS * apart[0] ** 2) / (step * gap * (_MUS - 1.0)) + widest
-    second = (2.0 * weakest + 2.0 * _smallest(apart)) / cost
-    return float(np.max(np.minimum(first, second)))
+        self.check_rows(size, min(step(t) for t in range(1, len(etas) + 1)))
 
 
 def several_steps(steps: Sequence[Sequence[float]]) -> Finding:
@@ -275,9 +260,3 @@ def several_steps(steps: Sequence[Sequence[float]]) -> Finding:
         else "they are the same for all agents, so the duals still sum to zero and the fixed point is the optimum"
     )
     return Finding("M-ADMM Theorem 3.1: one θ for all agents and rounds", False, -wide, consequence)
-
-
-def _smallest(values: npt.NDArray[np.floating]) -> float:
-    """The smallest singular value that is not zero; 0 if all are."""
-    present = values[values > 1e-12 * max(float(values.max()), 1e-300)]
-    return float(present.min()) if present.size and values.max() > 0.0 else 0.0

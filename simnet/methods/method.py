@@ -7,7 +7,7 @@ the rest has a default.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -20,7 +20,7 @@ from simnet.learning.task_parts import TASKS, default_task
 from simnet.methods.peer import Peer
 from simnet.parts.part import Part
 from simnet.privacy.budget import Facts, NoisePlan, Privacy
-from simnet.privacy.ledger import BARE, Account, Ledger
+from simnet.privacy.ledger import BARE, Account, Charge, Ledger
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector
 
@@ -101,8 +101,16 @@ class Calibration:
     @property
     def declared(self) -> str | None:
         """A mechanism that some agent is charged for and that its method only declares."""
+        return next((charge.mechanism for charge in self._charges() if charge.declared), None)
+
+    @property
+    def of_short_rows(self) -> str | None:
+        """A mechanism that some agent is charged for and that has no price where rows may be longer than 1."""
+        return next((charge.mechanism for charge in self._charges() if charge.of_short_rows), None)
+
+    def _charges(self) -> Iterator[Charge]:
         plans = {id(plan): plan for plan in self.plans if plan is not None}
-        return next((c.mechanism for plan in plans.values() for c in plan.charges if c.declared), None)
+        return (charge for plan in plans.values() for charge in plan.charges)
 
     def ledger(self, delta: float) -> Ledger:
         """An empty ledger."""
@@ -119,6 +127,8 @@ class Setting:
     calibration: Calibration
     adjacency: Square
     features: int
+    public: Matrix | None = None
+    """The features of the method's `public_share`."""
 
 
 @dataclass(frozen=True)
@@ -169,14 +179,20 @@ class Method(Part):
     """The fields, or lists of them, by which something changes by a factor in every round."""
     has_test: ClassVar[bool] = False
     """Whether a test decides which rounds release something."""
+    control: ClassVar[str] = ""
+    """The method that it is without the test, as a scenario names it: `simnet compare` stops that at the same bytes."""
     recycles: ClassVar[bool] = False
     """Whether some rounds release what is computed from earlier releases alone."""
     flips_labels: ClassVar[bool] = False
     """Whether rows are reported with flipped labels."""
     begins_again: ClassVar[bool] = False
     """Whether its peers can lose their state in a crash: each then has `forget`, `recall` and `retell` (`Mortal`)."""
+    bundles: ClassVar[bool] = False
+    """Whether a message may hold fewer and shorter vectors than `message_lengths` says: its peers look at each."""
     survives_loss: ClassVar[bool] = True
     """Whether it goes on where a message is lost; one that sends differences does not."""
+    floods: ClassVar[bool] = False
+    """Whether its peers learn what agents beyond their neighbours have released (`Peer.known_models`)."""
     public_silences: ClassVar[tuple[str, ...]] = ()
     """Its own reasons to skip a round that are functions of what was released."""
     private_silences: ClassVar[tuple[str, ...]] = ()
@@ -209,6 +225,13 @@ class Method(Part):
                     return f"algorithm.{field}: with privacy.calibration = 'none' there is no noise"
         return None
 
+    def misfit_of_long_rows(self, privacy: Privacy) -> str | None:
+        """Why it cannot learn from rows that may be longer than 1, as `field: why not`; None if it can.
+
+        Then `AgentSize` has no bounds, and whatever it is charged for must not rest on any.
+        """
+        return f"data.scale: the ε and the steps of {self.name} are for rows of norm at most 1; leave it out, or 'rows'"
+
     def misfit_of_task(self, task: Task | None) -> str | None:
         """Why it cannot learn this, as `field: why not`; without a task it learns a linear classifier with its loss."""
         loss = getattr(self, "loss", "logistic")
@@ -223,11 +246,16 @@ class Method(Part):
                 return f"task: {self.name} needs {NEEDED[need]}, and {task.word} has none; {would} would do"
         return None
 
+    @property
+    def hides_models(self) -> str | None:
+        """Why a message does not tell its sender's model (`Peer.model_heard`); None if it does."""
+        return None
+
     def refuse_growth(self, rounds: int) -> None:
         """ScenarioError if something grows or shrinks beyond what arithmetic can hold."""
         for name in self.growths:
             value = getattr(self, name)
-            for growth in value if isinstance(value, tuple) else (value,):
+            for growth in value if isinstance(value, tuple) else () if value is None else (value,):
                 decades = rounds * math.log10(growth)
                 if abs(decades) > _MOST_DECADES:
                     raise ScenarioError(
@@ -294,6 +322,11 @@ class Method(Part):
         return None
 
     # Rows that travel before the first round.
+
+    @property
+    def beside_rows(self) -> int:
+        """How many numbers travel with a user's row, beside its features and its label."""
+        return 0
 
     @property
     def reports_from(self) -> Literal["users", "leaves"] | None:

@@ -53,6 +53,13 @@ class Known(msgspec.Struct, frozen=True):
         return found[::-1]
 
 
+class Told(msgspec.Struct, frozen=True):
+    """A model, and the round that its origin released it in."""
+
+    round: int
+    model: Vector
+
+
 class Test(msgspec.Struct, frozen=True):
     """The outcome of a sparse vector test; `query` is secret."""
 
@@ -218,6 +225,23 @@ class Peer(ABC):
     @abstractmethod
     def absorb(self, t: int, sent: Parts | None, known: Sequence[Known]) -> None:
         """The end of round t: `sent` is what the neighbours decode (with letters: the model), None after a skip."""
+
+    # What outputs are made of (`simnet.agent.outputs`), asked after `absorb`: functions of what was released and heard.
+
+    def own_model(self, t: int, sent: Parts | None, known: Sequence[Known]) -> Told | None:
+        """The model that round t adds to the agent's own releases; None if it adds none."""
+        return None if sent is None else Told(t, sent[0])
+
+    def model_heard(self, value: Known) -> Vector | None:
+        """The model that a neighbour's message tells of this neighbour; None if it tells none."""
+        return value.parts[0]
+
+    def known_models(self) -> Mapping[int, Told]:
+        """The newest model that it has learnt of every agent, itself included, by origin; asked where `Method.floods`.
+
+        An agent of which nothing is known yet is left out.
+        """
+        return {}
 
     # What an auditor asks of a peer that has absorbed all rounds before t and holds the data of one hypothesis.
 

@@ -27,7 +27,9 @@ from simnet.learning.row_objective import Objective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting
-from simnet.methods.peer import OUTSIDE, Known, Peer, Proposal, Work, in_objective
+from simnet.methods.peer import OUTSIDE, Known, Peer, Proposal, Work
+from simnet.methods.scaling import Scaled
+from simnet.methods.theorems import FAILURE, Samples
 from simnet.parts.fields import Positive, Share
 from simnet.privacy import claims
 from simnet.privacy.budget import NoisePlan, Privacy
@@ -52,8 +54,6 @@ from simnet.vectors import Vector
 PAPER_TOLERANCE = 10.0**-3.5
 PAPER_OUTPUT_SHARE = 0.001
 """The paper's `splits`."""
-FAILURE = 0.05
-"""ξ, with which the sample size bounds may fail."""
 
 
 class PpAdmm(Decentralised):
@@ -181,31 +181,53 @@ class PpAdmm(Decentralised):
         )
 
     def theory(self, setting: Setting) -> list[Finding]:
-        """Theorems 3 and 4 with |θ_ref| = 1 and a, Δ → 0: which error they can promise with any number of rows.
-
-        Their bounds on the rows are positive only where a²/2 exceeds β + H, H = σ2 a √(2d ln 1/ξ) + 2σ1² d ln 1/ξ.
-        """
+        plans = [plan for plan in setting.calibration.plans if isinstance(plan, PerturbationPlan)]
+        clean = [Samples(plan.tolerance, setting.features) for plan in plans]
+        noisy = [Samples(plan.tolerance, setting.features, plan.sigma1, plan.sigma2) for plan in plans]
+        least = min(size.rows for size in setting.sizes)
+        named = ("PP-ADMM Theorem 3", "no noise", clean), ("PP-ADMM Theorem 4", "with noise", noisy)
         return [
-            self._least_error("PP-ADMM Theorem 3: least error, no noise", setting, noisy=False),
-            self._least_error("PP-ADMM Theorem 4: least error", setting, noisy=True),
+            found
+            for name, noise, samples in named
+            for found in (
+                least_error(f"{name}: least error, {noise}", samples),
+                least_rows(f"{name}: rows, {noise}", samples, least),
+            )
         ]
 
-    def _least_error(self, name: str, setting: Setting, *, noisy: bool) -> Finding:
-        errors = []
-        log = math.log(1.0 / FAILURE)
-        for plan in setting.calibration.plans:
-            assert isinstance(plan, PerturbationPlan)
-            slope = plan.sigma2 * math.sqrt(2.0 * setting.features * log) if noisy else 0.0
-            constant = plan.tolerance + (2.0 * plan.sigma1**2 * setting.features * log if noisy else 0.0)
-            errors.append(slope + math.sqrt(slope**2 + 2.0 * constant))
-        worst = max(errors)
-        return Finding(
-            name,
-            worst < math.log(2.0),
-            math.log(2.0) - worst,
-            f"no number of rows promises less than {worst:.3g} above the loss of a model of norm 1 "
-            f"(ξ = {FAILURE:g}); the zero model is at most log 2 above it",
-        )
+
+def least_error(name: str, samples: Sequence[Samples]) -> Finding:
+    """Which error a theorem can promise with any number of rows."""
+    worst = max(each.least_error for each in samples)
+    return Finding(
+        name,
+        worst < math.log(2.0),
+        math.log(2.0) - worst,
+        f"no number of rows promises less than {worst:.3g} above the loss of a model of norm 1 "
+        f"(ξ = {FAILURE:g}); the zero model is at most log 2 above it",
+    )
+
+
+def least_rows(name: str, samples: Sequence[Samples], rows: int) -> Finding:
+    """How many rows a theorem asks an agent to have, up to its constant, for half of what the zero model may be off."""
+    error = math.log(2.0) / 2.0
+    needed = max(each.rows(error) for each in samples)
+    told = f"|D_i| >= {needed:.3g} V" if needed < math.inf else "no number of rows"
+    return Finding(
+        name,
+        None,
+        needed,
+        f"{told} promises {error:.3g} above the loss of a model of norm 1 (ξ = {FAILURE:g}); the paper gives no V, and "
+        f"the smallest agent has {rows:,} rows",
+    )
+
+
+class ScaledPpAdmm(Scaled, PpAdmm):
+    """PP-ADMM on rows whose columns are scaled by released moments."""
+
+    colour: ClassVar[str] = "#004488"
+
+    name: Literal["scaled-pp-admm"]  # type: ignore[assignment]
 
 
 class PaperBudget:
@@ -342,12 +364,7 @@ class PpAdmmPeer(AdmmPeer):
         return self.rng
 
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
-        """b1 as it stands in the objective; the likelihood leaves out the small b2, which makes it a little worse."""
-        plan = self.plan
-        if plan.sigma1 == 0.0:
-            return super().noise_of(t, released, known)
-        problem = self.subproblem(self.eta)
-        return in_objective(problem, released, 1.0, "gaussian", plan.sigma1, plan.sigma2, plan.tolerance)
+        return self.noise_in(self.plan, self.duals.linear(self.theta, self.eta), released)
 
     def price(self, t: int) -> tuple[Charge, ...] | None:
         return (self.plan.release,)

@@ -11,11 +11,15 @@ the gradient at an inexact solution differs from it by something that nobody has
 
 With the linear term ℓ of a local problem, ℓ = 2λ − η Σ_j (θ_i + θ_j), this is ḡ = −ℓ(2k−2) − 2ηV θ(2k−1), and the
 bracket is ḡ + ℓ(2k−1) + 2ηV θ(2k−1).
+
+The same authors' later MR-ADMM (IEEE TIFS 2020, doi 10.1109/TIFS.2019.2947867) lets each node choose its own penalty
+in every round. Here η becomes η_i(t) in both kinds of rounds, as it does in M-ADMM, and one dual step θ for all is left
+(`agent_eta`, `agent_growth`, `dual_step`). That follows from the two earlier papers; the text of the later one was not
+compared.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -26,8 +30,9 @@ from simnet.learning.row_objective import Objective
 from simnet.methods.duals import Duals, Steps
 from simnet.methods.method import AgentPlace, Finding, Setting
 from simnet.methods.peer import OUTSIDE, Known, Peer, Proposal, Work, in_objective
-from simnet.methods.scheduled import Scheduled, ScheduledPeer
-from simnet.parts.fields import Growth, NonNegative
+from simnet.methods.scheduled import OwnPenalties, ScheduledPeer
+from simnet.methods.theorems import best_recycling, enough_gamma, recycling_margins
+from simnet.parts.fields import Growth, NonNegative, Positive
 from simnet.privacy.budget import NoisePlan
 from simnet.privacy.ledger import RECYCLED, Charge
 from simnet.privacy.mechanisms import Bound
@@ -36,20 +41,24 @@ from simnet.privacy.recovered import Candidate
 from simnet.streams import Streams
 from simnet.vectors import Parts, Square, Vector
 
-_LARGEST_GAMMA = 1e9
 
-
-class RAdmm(Scheduled):
+class RAdmm(OwnPenalties):
     """R-ADMM: every other round recycles the gradient of the round before, at no privacy and no gradient."""
 
     colour: ClassVar[str] = "#CC79A7"
     data_every: ClassVar[int] = 2
     recycles: ClassVar[bool] = True
-    growths: ClassVar[tuple[str, ...]] = (*Scheduled.growths, "penalty_growth")
 
     name: Literal["r-admm"]
     gamma: NonNegative = Field(0.2, description="γ, what holds an even round's step back beside the penalty")
-    penalty_growth: Growth = Field(1.0, description="η(t) = η q1^(t−1), and γ(t) with it")
+    penalty_growth: Growth = Field(1.0, description="q1: η(t) = η q1^(t−1), and γ(t) with it")
+    dual_step: Positive | None = Field(
+        None, description="θ, the step of the dual update in odd rounds; default: that of eta and penalty_growth"
+    )
+    agent_eta: tuple[Positive, ...] | None = Field(None, description="η_i(1) of each agent; default: eta for all")
+    agent_growth: tuple[Growth, ...] | None = Field(
+        None, description="q1 of each agent, of η_i and of γ_i; default: penalty_growth for all"
+    )
 
     def not_by_edges(self) -> str | None:
         return f"edge duals move in every round, and {self.name}'s rest in even ones"
@@ -58,34 +67,32 @@ class RAdmm(Scheduled):
         share = self.share_of_output
         return objective_rounds(rounds, "linear-gamma", self.noise, scale, self.tolerance, share, bound)
 
-    def penalties(self, agent: int, rounds: int) -> list[float]:
-        """η(t) = η q1^(t−1)."""
-        return [self.eta * self.penalty_growth**t for t in range(rounds)]
-
     def dual_steps(self, agent: int) -> Steps:
-        """η(t) in odd rounds; in even ones the duals rest."""
-        return lambda t: self.eta * self.penalty_growth ** (t - 1) if t % 2 else 0.0
+        """θ or η(t) in odd rounds, the same for all agents; in even ones the duals rest."""
+
+        def step(t: int) -> float:
+            if t % 2 == 0:
+                return 0.0
+            return self.dual_step or self.eta * self.penalty_growth ** (t - 1)
+
+        return step
 
     def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place, self.dual_steps(place.agent))
         penalties = self.penalties(place.agent, place.rounds)
-        gammas = [self.gamma * self.penalty_growth**t for t in range(place.rounds)]
+        gammas = [self.gamma * self.growth(place.agent) ** t for t in range(place.rounds)]
         return RAdmmPeer(objective, place, plan, streams, duals, penalties, gammas)
 
     def theory(self, setting: Setting) -> list[Finding]:
-        steepest = self.steepest(setting.sizes[0])
-        margins = recycling_margins(self.eta, self.gamma, setting.adjacency, steepest)
-        advice = _enough_gamma(self.eta, setting.adjacency, steepest)
-        found = [
-            Finding(
-                f"R-ADMM condition ({number})",
-                margin > 0.0,
-                margin,
-                "sufficient for convergence, with L = μ = 2" + ("" if margin > 0.0 else f"; {advice}"),
-            )
-            for number, margin in zip((26, 27), margins, strict=True)
-        ]
-        return [*found, self.jacobian_finding(setting.sizes, [self.eta] * len(setting.sizes))]
+        rounds = range(1, setting.rounds + 1)
+        etas = [self.penalties(agent, setting.rounds) for agent in range(len(setting.sizes))]
+        rows = self.jacobian_finding(setting.sizes, [min(own[::2]) for own in etas])
+        if len({tuple(own) for own in etas}) > 1 or self.dual_step is not None:
+            return [own_penalties(etas, [self.dual_steps(0)(t) for t in rounds]), rows]
+        # Growth makes the conditions easier and decay harder: what counts is the round with the least penalty.
+        least = min(1.0, self.penalty_growth ** (setting.rounds - 1))
+        at = self.eta * least, self.gamma * least, setting.adjacency, self.steepest(setting.sizes[0])
+        return [*convergence(*at), rows]
 
 
 class RAdmmPeer(ScheduledPeer):
@@ -172,36 +179,38 @@ class RAdmmPeer(ScheduledPeer):
         return float(np.linalg.norm(direction - self.objective.gradient(self.theta)))
 
 
-def recycling_margins(eta: float, gamma: float, adjacency: Square, steepest: float) -> tuple[float, float]:
-    """R-ADMM, conditions (26) and (27): the smallest eigenvalue of each left side minus its right side.
-
-    The matrices are not symmetric; what counts is the quadratic form, so the symmetric part.
-    """
-    degrees = np.diag(adjacency.sum(axis=0))
-    signless, laplacian = degrees + adjacency, degrees - adjacency
-    held = 2.0 * eta * degrees + gamma * np.eye(len(adjacency))
-    least = float(np.diag(held).min())
-    share = eta * signless @ np.linalg.inv(held)
-    square = steepest**2 * np.eye(len(adjacency))
-    first = np.eye(len(adjacency)) + share - 2.0 / (least * eta) * square @ np.linalg.pinv(laplacian)
-    second = eta * signless - 2.0 * share @ (eta * degrees) - 2.0 / least * square
-    return _lowest(first), _lowest(second)
-
-
-def _enough_gamma(eta: float, adjacency: Square, steepest: float) -> str:
-    """From which γ on both conditions hold."""
-
-    def both(gamma: float) -> bool:
-        return min(recycling_margins(eta, gamma, adjacency, steepest)) > 0.0
-
-    if not both(_LARGEST_GAMMA):
-        return "no gamma is enough on a graph whose signless Laplacian is singular, as every bipartite one's is"
-    low, high = 0.0, _LARGEST_GAMMA
-    while high > 1.01 * low + 1e-6:
-        middle = math.sqrt(max(low, 1e-6) * high)
-        low, high = (low, middle) if both(middle) else (middle, high)
-    return f"both hold from gamma = {high:.3g} on"
+def convergence(eta: float, gamma: float, adjacency: Square, steepest: float) -> list[Finding]:
+    """Theorem III.1: (24) and (25) for the best L and μ, and (26) and (27), which are the same for L = μ = 2."""
+    weight, mu, *general = best_recycling(eta, gamma, adjacency, steepest)
+    special = recycling_margins(eta, gamma, adjacency, steepest)
+    enough = enough_gamma(eta, adjacency, steepest)
+    advice = (
+        "no gamma is enough on a graph whose signless Laplacian is singular, as every bipartite one's is"
+        if enough is None
+        else f"both hold from gamma = {enough:.3g} on"
+    )
+    chosen = f"sufficient for convergence; of the L and μ tried, L = {weight:.3g} and μ = {mu:.3g} serve best"
+    told = "sufficient for convergence, with L = μ = 2"
+    return [
+        Finding(f"R-ADMM condition ({number})", margin > 0.0, margin, sentence)
+        for number, margin, sentence in (
+            (24, general[0], chosen),
+            (25, general[1], chosen),
+            *(
+                (n, margin, told if margin > 0.0 else f"{told}; {advice}")
+                for n, margin in zip((26, 27), special, strict=True)
+            ),
+        )
+    ]
 
 
-def _lowest(matrix: Square) -> float:
-    return float(np.linalg.eigvalsh((matrix + matrix.T) / 2.0)[0])
+def own_penalties(etas: Sequence[Sequence[float]], steps: Sequence[float]) -> Finding:
+    """The theorem has one η for all, which is the dual step as well."""
+    apart = max(abs(eta - step) for own in etas for eta, step in zip(own[::2], steps[::2], strict=True))
+    return Finding(
+        "R-ADMM Theorem III.1: one η for all agents, which is the dual step",
+        False,
+        -apart,
+        "no condition for convergence is known here; where it converges, the models agree on the optimum, since the "
+        "dual steps are the same for all",
+    )

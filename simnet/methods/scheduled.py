@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from simnet.errors import BudgetError
+from simnet.errors import BudgetError, ScenarioError
 from simnet.learning.row_objective import Objective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals, Steps
@@ -145,16 +145,16 @@ class Scheduled(Decentralised):
 
         `etas` are the penalties of the rounds that touch the data; a BudgetError says what does not hold.
         """
-        self.check_rows(agent, size, min(etas))
+        self.check_rows(size, min(etas))
 
-    def check_rows(self, agent: int, size: AgentSize, eta: float) -> None:
+    def check_rows(self, size: AgentSize, eta: float) -> None:
         """2c1 < (m/C)(λ̂/N + 2ηV)."""
         problem = self.local_problem(size, eta=eta, regulariser=self.regulariser)
         enough = problem.rows / problem.weight * problem.curvature
         if not 2.0 * problem.smoothness < enough:
             raise BudgetError(
-                f"agent {agent} has too few rows for {self.name}'s theorem: 2 c1 = {2.0 * problem.smoothness:g} must "
-                f"be below (m/C)(λ̂/N + 2ηV) = {enough:.3g}; a larger eta would do"
+                f"too few rows for {self.name}'s theorem: 2 c1 = {2.0 * problem.smoothness:g} must be below "
+                f"(m/C)(λ̂/N + 2ηV) = {enough:.3g}"
             )
 
     def steepest(self, size: AgentSize) -> float:
@@ -174,6 +174,45 @@ class Scheduled(Decentralised):
             min(sides) - bend,
             f"the right side is {min(sides):.4g} at the worst agent, the left {bend:g}",
         )
+
+
+class OwnPenalties(Scheduled):
+    """What the methods have whose penalty η_i(t) is each agent's own and may grow, beside a dual step θ of all."""
+
+    growths: ClassVar[tuple[str, ...]] = (*Scheduled.growths, "penalty_growth", "agent_growth")
+    per_agent: ClassVar[tuple[str, ...]] = ("agent_eta", "agent_growth")
+    """The fields that are lists with one value per agent."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def penalty_growth(self) -> float:
+            """q1."""
+
+        @property
+        def agent_eta(self) -> Sequence[float] | None:
+            """η_i(1) of each agent, if they differ."""
+
+        @property
+        def agent_growth(self) -> Sequence[float] | None:
+            """q1 of each agent, if they differ."""
+
+    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
+        agents = len(sizes)
+        for field in self.per_agent:
+            values = getattr(self, field)
+            if values and len(values) != agents:
+                raise ScenarioError(f"algorithm.{field}: {len(values)} values for {agents} agents; give one for each")
+        return super().calibrate(privacy, sizes, rounds)
+
+    def growth(self, agent: int) -> float:
+        """q1 of an agent."""
+        return self.agent_growth[agent] if self.agent_growth else self.penalty_growth
+
+    def penalties(self, agent: int, rounds: int) -> list[float]:
+        """η_i(t) = η_i q1^(t−1)."""
+        first = self.agent_eta[agent] if self.agent_eta else self.eta
+        return [first * self.growth(agent) ** t for t in range(rounds)]
 
 
 class ScheduledPeer(AdmmPeer):

@@ -227,8 +227,9 @@ PACKET_LOSSES = table(NoLoss, Bernoulli, Bursts, GilbertElliott, Trace)
 
 
 def _bare_probability(value: object) -> object:
-    """A bare number stands for a Bernoulli loss."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    """A bare number, or a percentage, stands for a Bernoulli loss."""
+    percentage = isinstance(value, str) and value.endswith("%")
+    if percentage or (isinstance(value, (int, float)) and not isinstance(value, bool)):
         return {"kind": "bernoulli", "p": value}
     return {"kind": value} if isinstance(value, str) else value
 

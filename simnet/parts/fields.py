@@ -10,6 +10,7 @@ not its neighbour.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
@@ -68,6 +69,8 @@ BITS_PER_SECOND = _table(
         "GB/s": "8e9",
     }
 )
+
+PERCENT = _table({"%": "0.01"})
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\s0-9.].*?)?\s*")
 
@@ -177,8 +180,30 @@ class Either:
 
 
 @dataclass(frozen=True)
+class OneOrSeveral:
+    """Accepts what a check of numbers accepts, or a list of at least one such."""
+
+    what: str
+    check: Number
+
+    def __call__(self, value: object) -> Any:
+        if isinstance(value, list | tuple) and value:
+            return tuple(self.check(each) for each in value)
+        if isinstance(value, Real):
+            return self.check(value)
+        raise ValueError(self.what)
+
+
+@dataclass(frozen=True)
 class NamesFile:
     """Marks a text field that names a file which the part reads: `Section.files` finds it by this mark."""
+
+
+class FrozenTable(dict[str, Any]):
+    """A table that can be hashed, as the rest of a scenario can."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(json.dumps(self, sort_keys=True, default=str))
 
 
 Finder = Callable[[str], Path]
@@ -197,15 +222,19 @@ _FINITE = Number("a number")
 _SMALL, _LARGE = 1e-30, 1e30
 """Nobody means a number beyond these, and arithmetic can hold the products and squares of those within."""
 
-Probability = Annotated[float, BeforeValidator(Number("a probability lies between 0 and 1", 0, 1))]
-Share = Annotated[
-    float,
-    BeforeValidator(Number("a share lies strictly between 0 and 1", 0, 1, open_low=True, open_high=True, least=_SMALL)),
-]
+_SHARE = Number(
+    "a share lies strictly between 0 and 1", 0, 1, open_low=True, open_high=True, least=_SMALL, units=PERCENT
+)
+Probability = Annotated[float, BeforeValidator(Number("a probability lies between 0 and 1", 0, 1, units=PERCENT))]
+Share = Annotated[float, BeforeValidator(_SHARE)]
 PositiveShare = Annotated[
-    float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True, least=_SMALL))
+    float, BeforeValidator(Number("a share above 0 and at most 1", 0, 1, open_low=True, least=_SMALL, units=PERCENT))
 ]
-Positive = Annotated[float, BeforeValidator(Number("a number above 0", 0, _LARGE, open_low=True, least=_SMALL))]
+_POSITIVE = Number("a number above 0", 0, _LARGE, open_low=True, least=_SMALL)
+Positive = Annotated[float, BeforeValidator(_POSITIVE)]
+PositiveOrSeveral = Annotated[
+    float | tuple[float, ...], BeforeValidator(OneOrSeveral("a number above 0, or a list of such numbers", _POSITIVE))
+]
 NonNegative = Annotated[float, BeforeValidator(Number("a number of at least 0", 0, _LARGE))]
 Growth = Annotated[float, BeforeValidator(Number("a factor per round, from 0.001 to 1000", 1e-3, 1e3))]
 Count = Annotated[int, BeforeValidator(Number("a whole number of at least 1", 1, 2**53, whole=True))]

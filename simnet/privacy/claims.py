@@ -52,14 +52,23 @@ def perturbed_minimiser(p: Parameters) -> Claim | None:
 
 
 def sparse_vector(p: Parameters) -> Claim:
-    """IPP-ADMM, Lemma 7: (ε1+ε2)²/2 with the scales cS/ε1 and 2cS/ε2.
+    """IPP-ADMM, Lemma 7: (ε1+ε2)²/2 with the scales cS/ε1 and 2cS/ε2, the threshold's noise redrawn.
 
     S is 2C as Lemma 6 prints it, or 2C/m, which is what its proof shows once the mean is written out.
     """
+    return _tests(p, draws=p["cap"])
+
+
+def single_threshold(p: Parameters) -> Claim:
+    """The same with the threshold's noise drawn once: S/ε1, by the theorem that the lemma cites (Lyu, Su and Li)."""
+    return _tests(p, draws=1.0)
+
+
+def _tests(p: Parameters, draws: float) -> Claim:
     if p["threshold_scale"] == 0.0 or p["query_scale"] == 0.0:
         return Claim(rho=math.inf)
     sensitivity = 2.0 * p["clip"] / (1.0 if p["printed"] else p["rows"])
-    epsilon1 = p["cap"] * sensitivity / p["threshold_scale"]
+    epsilon1 = draws * sensitivity / p["threshold_scale"]
     epsilon2 = 2.0 * p["cap"] * sensitivity / p["query_scale"]
     return Claim(rho=pure_rho(epsilon1 + epsilon2))
 

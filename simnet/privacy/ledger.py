@@ -75,6 +75,11 @@ class Charge:
         return cls(name, tuple(sorted((key, float(value)) for key, value in known.items())), kind, times)
 
     @property
+    def of_short_rows(self) -> bool:
+        """Whether its price rests on rows of norm at most 1."""
+        return MECHANISMS[self.mechanism].of_short_rows
+
+    @property
     def declared(self) -> bool:
         """Whether its price is what the author of a method says, and not proven."""
         return MECHANISMS[self.mechanism].declared

@@ -50,6 +50,11 @@ class Mechanism:
     series: str = ""
     """Parameters of any number whose names begin so and end in a number above 1."""
 
+    @property
+    def of_short_rows(self) -> bool:
+        """Whether its price rests on the slope of a loss, and so on rows of norm at most 1."""
+        return not self.required.isdisjoint(("lipschitz", "gradient_bound"))
+
     def takes(self, key: str) -> bool:
         """Whether a parameter has that name."""
         if key in self.required | self.optional:
@@ -214,9 +219,13 @@ MECHANISMS: dict[str, Mechanism] = {
         claims.perturbed_minimiser,
         _LEAST | {"regulariser", "delta1", "transport"},
     ),
-    # IPP-ADMM's test on the minimiser of the data, or with shared_noise on the perturbed minimiser.
+    # IPP-ADMM's test on the minimiser of the data, or with shared_noise on the perturbed minimiser. The first claims as
+    # the paper does, whose threshold is redrawn. Older logs have it for a threshold drawn once as well, at this claim.
     "sparse-vector": Mechanism(
         "sparse vector technique", _TEST | _TEST_KIND, _sparse_vector, claims.sparse_vector, gate=True
+    ),
+    "single-threshold": Mechanism(
+        "sparse vector technique", _TEST | _TEST_KIND, _sparse_vector, claims.single_threshold, gate=True
     ),
     # IPP-ADMM with shared noise: the perturbed minimiser of every round counts, released or not; IPP-ADMM's
     # Theorem 5 prices it with the release instead.
@@ -255,18 +264,27 @@ MECHANISMS: dict[str, Mechanism] = {
     "primal-gaussian": Mechanism(
         "Gaussian noise on the minimiser", _PROBLEM | {"sigma", "tolerance"}, _primal_gaussian, claims.unpriced
     ),
-    # PDML: the report of phase 1, and each model of phase 2.
+    # PDML: the report of phase 1, and each model of phase 2. Where users choose their own ε, `label_epsilon` is the
+    # largest that one may choose, and the other two are for people.
     "reported-label": Mechanism(
         "randomised response, for labels against everybody",
         frozenset({"label_epsilon"}),
         _free,
         claims.reported_label,
+        frozenset({"least_epsilon", "median_epsilon"}),
         of_rows=True,
     ),
     "reported-primal": Mechanism(
         "Gaussian noise on the minimiser, for rows against all who do not see the reports",
         _PROBLEM | {"sigma", "tolerance"},
         _primal_gaussian,
+        claims.nothing,
+    ),
+    # The same of rows that may be of any length: no bound on how far one of them moves the minimiser, so no finite ε.
+    "unbounded-primal": Mechanism(
+        "Gaussian noise on a minimiser of rows of any length, which proves nothing for them",
+        frozenset({"sigma"}),
+        _naked,
         claims.nothing,
     ),
     # DP-ADMM and DP-AccADMM.

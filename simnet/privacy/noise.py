@@ -100,13 +100,17 @@ def in_ball(rng: np.random.Generator, radius: float, dimension: int) -> Vector:
     return _directed(rng, radius * float(rng.random()) ** (1.0 / dimension), dimension)
 
 
-def flip_labels(rng: np.random.Generator, labels: Vector, epsilon: float) -> Vector:
+def flip_labels(rng: np.random.Generator, labels: Vector, epsilon: float | Vector) -> Vector:
     """Randomised response: each label ±1 keeps its sign with probability e^ε/(1+e^ε), else changes it.
+
+    `epsilon` is that of all labels, or each one's own.
 
     This is PDML's mechanism (equations 12 and 13): +1 and −1 with probability p = 1/(1+e^ε) each, else the true label;
     a label is then wrong with probability p, and the report is ε-locally private.
     """
-    wrong = rng.random(labels.shape[0]) < flip_probability(epsilon)
+    chosen, place = np.unique(epsilon, return_inverse=True)
+    chances = np.array([flip_probability(float(each)) for each in chosen])
+    wrong = rng.random(labels.shape[0]) < chances[place]
     return np.where(wrong, -labels, labels)
 
 

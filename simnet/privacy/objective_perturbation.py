@@ -12,7 +12,6 @@ gradient steps.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -53,6 +52,8 @@ class PerturbationPlan(NoisePlan):
     epsilon: float
     test: SvtPlan | None = None
     domain: float = math.inf
+    curvature: float = 0.0
+    """μ of the problem that it is for; 0 where nobody has said."""
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -87,11 +88,7 @@ class PerturbationPlan(NoisePlan):
             "β, gradient norm": self.tolerance,
             "B, domain": self.domain,
         }
-        if self.test is not None:
-            facts["test: ε1, ε2"] = f"{self.test.epsilon1:.4g}, {self.test.epsilon2:.4g}"
-            facts["test: noise of the threshold"] = self.test.threshold_scale
-            facts["test: noise of a query"] = self.test.query_scale
-        return facts
+        return facts if self.test is None else facts | self.test.facts()
 
     def weakened(self, factor: float) -> Self:
         """Less noise in the objective; ½ is that for a sensitivity of L/m, at the charges of that for 2L/m."""
@@ -161,6 +158,7 @@ def fixed(
         epsilon=math.inf if spent is None else spent,
         test=test,
         domain=domain_of(problem, sigma1, tolerance, test_charge),
+        curvature=problem.curvature,
     )
 
 
@@ -243,26 +241,17 @@ class Target:
         return math.sqrt(max(float(np.nanmax(room)), 0.0))
 
     def _complaint(self, objectives: int, test_charge: Charge | None) -> str:
-        """Which part is too large, and what would fit."""
+        """Which part is too large."""
         kappa = self.problem.kappa
-        head = f"ε = {self.epsilon:g} at δ = {self.delta:g} cannot be met by an agent with {self.problem.rows} rows: "
+        head = f"ε = {self.epsilon:g} at δ = {self.delta:g} cannot be met: "
         test = 0.0 if test_charge is None else account([test_charge], self.delta).proven_epsilon
         if test is None or test >= self.epsilon:
             return head + f"the test alone costs ε = {test or math.inf:.3g}; a smaller test_share would fit"
-
-        def fits(count: int, rows: int) -> bool:
-            return self._largest_ratio(count, count, test_charge, kappa * self.problem.rows / rows) > 0.0
-
-        most = bisect_left(range(1, objectives), True, key=lambda count: not fits(count, self.problem.rows))
-        rows = self.problem.rows
-        while not fits(objectives, rows):
-            rows = math.ceil(rows * 1.1)
         beside = f" beside the test's {test:.3g}" if test > 0.0 else ""
         least = f"{objectives}·log(1+κ) and more with " if self.bound == "moments" else ""
         return head + (
             f"the curvature part of {objectives} objective perturbations, {least}κ = {kappa:.3g}, "
-            f"costs ε = {self._of_curvature(objectives):.3g}{beside} before any noise is counted; "
-            f"{most} such rounds would fit, or about {rows} rows, or a larger eta or regulariser"
+            f"costs ε = {self._of_curvature(objectives):.3g}{beside} before any noise is counted"
         )
 
     def _of_curvature(self, objectives: int) -> float:

@@ -13,7 +13,8 @@ class LocalProblem:
 
     `rows` is m (public), `curvature` μ the strong convexity of the whole problem, λ̂/N + 2ηV; `lipschitz` L bounds |l'|,
     `smoothness` c1 bounds l'' (l twice continuously differentiable and convex), `weight` is C, `regulariser` λ̂/N.
-    `features` is the length of θ, which rounding errors depend on.
+    `features` is the length of θ, which rounding errors depend on; `linear` is how long a linear term an honest agent
+    may have, with room to spare.
     Neighbouring data sets differ by replacing one row.
     """
 
@@ -24,6 +25,7 @@ class LocalProblem:
     weight: float = 1.0
     regulariser: float = 0.0
     features: int = 1
+    linear: float = 100.0
 
     def __post_init__(self) -> None:
         if self.rows < 1:

@@ -244,7 +244,7 @@ def objective_plan(
     """The least noise for objective perturbation: `draw`, solve to `stop`, `finished`, `release`; see its `domain`."""
     _refuse_paper(privacy)
     if privacy.calibration == "none":
-        return bare(rounds, tolerance)
+        return replace(bare(rounds, tolerance), curvature=problem.curvature)
     target = Target(
         problem,
         privacy.epsilon,

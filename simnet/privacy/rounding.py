@@ -28,7 +28,7 @@ SOLVED, ROUNDING, QUERY = 0.99, 0.005, 0.004
 COUPLING = 2.0**-44
 """How far drawn noise is from a real-valued draw, relative to the bound on its norm."""
 LEAST, ROOM = 100.0, 20.0
-"""A domain is at least so long, and at least so many times as long as the noise: honest agents need far less."""
+"""Up to where a gradient may be asked for at least; how many times as long as the noise a domain is at least."""
 GRADIENT_SLACK = 2.0**-20
 """The share by which rounding may lengthen a noisy gradient's sensitivity beside the sum over its rows."""
 
@@ -50,7 +50,7 @@ def domain(problem: LocalProblem, tolerance: float, noise: float = 0.0, clip: fl
     if clip is not None:
         longest = min(longest, _longest_query(p, tolerance, clip))
     bound = p.curvature * longest - p.weight * p.lipschitz - 2.0 * tolerance - noise
-    least = max(LEAST, ROOM * noise)
+    least = max(p.linear, ROOM * noise)
     if not bound >= least:
         raise BudgetError(_complaint(p, tolerance, bound, least))
     return bound

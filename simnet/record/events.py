@@ -92,6 +92,9 @@ class RunStarted(Event, frozen=True, forbid_unknown_fields=True):
     """SHA-256 of every file that the scenario names and the run read, by its name in the scenario"""
     data: dict[str, str] = {}
     """SHA-256 of the files that the rows came from; left out of what is published"""
+    prepared: dict[str, Whole] = {}
+    """rows read from a table, rows left out for blanks, blanks filled, columns left out, columns of numbers and of
+    categories, features made of them; absent if every row and column stayed, and left out of what is published"""
 
 
 class RoundStarted(AtAgent, frozen=True, forbid_unknown_fields=True):
@@ -423,7 +426,7 @@ class EvaluationDone(Event, frozen=True, forbid_unknown_fields=True):
     agent_train_loss: list[float] | None = None
     """of each agent; in the last round only"""
     measures: dict[str, float | None] | None = None
-    """what else the task tells, and the scenario's metrics, by name; absent if there is nothing, null for no number"""
+    """what the task, metrics and further outputs tell, by name; absent if there is nothing, null for no number"""
     at_end: bool = False
     """true: the run ended at `until`; the models as they stood then, `round` is that of the agent that came furthest"""
 

@@ -22,5 +22,16 @@ DEALT_BY = {"nothing": [], "labels": [LABELS_DEAL], "rows": [ROWS_DEAL]}
 
 PEAKS_SCALE = (
     "columns are divided by their largest values, so a row that holds one changes all others; scale the data by public "
-    "bounds and say data.columns = 'as-they-are'"
+    "bounds and say data.scale = 'rows'"
 )
+LONG_ROWS = (
+    "rows may be longer than 1 (data.scale), so no ε covers what is computed from their features; what is promised is "
+    "for the labels alone"
+)
+FEATURES_TELL = (
+    "features are made of the categories and blanks that rows hold, so a row that alone holds one decides that there "
+    "is a feature (data.categories names public categories)"
+)
+BLANKS_TELL = "rows with a blank are left out, so which rows have one counts as public (data.missing)"
+MEANS_FILL = "blanks are filled with the mean of their column, so each row changes others (data.missing)"
+PREPARED_BY = {"peaks": PEAKS_SCALE, "features": FEATURES_TELL, "blanks": BLANKS_TELL, "means": MEANS_FILL}

@@ -88,6 +88,13 @@ def summary_html(summary: Mapping[str, Any]) -> str:
     return table_html(f"{summary['scenario']}: {summary['algorithm']}, seed {summary['seed']}", rows)
 
 
+def told_of(figures: Mapping[str, Any]) -> str:
+    """Figures in one line, as Python prints the arguments of a call."""
+    return ", ".join(
+        f"{name}={value!r}" if isinstance(value, str) else f"{name}={_shown(value)}" for name, value in figures.items()
+    )
+
+
 def _shown(value: object) -> str:
     if value is None:
         return "–"

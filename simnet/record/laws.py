@@ -64,14 +64,17 @@ class _Agent:
     aired: float = 0.0
     """the end of its last transmission on a shared channel"""
 
-    round: int = 0
-    paid: int = 0
-    tested: bool | None = None
-    released: bool = False
-    broadcasts: int = 0
-    skips: int = 0
-    sent: int = 0
-    used: int = 0
+    round: int = field(init=False)
+    paid: int = field(init=False)
+    tested: bool | None = field(init=False)
+    released: bool = field(init=False)
+    broadcasts: int = field(init=False)
+    skips: int = field(init=False)
+    sent: int = field(init=False)
+    used: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.enter(0)
 
     def enter(self, round: int) -> None:
         """A round begins: nothing was done in it yet."""

@@ -22,6 +22,7 @@ from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
 from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise import grid_price
 from simnet.record import events
+from simnet.record.answer_scores import AnswerScores
 from simnet.record.bus import COUNTS, Counters
 from simnet.record.observed import Observed
 
@@ -148,6 +149,8 @@ class PrivacyMeter:
         self._entrusted: set[int] = set()
         self.declares = False
         """Whether some charge is declared and not proven."""
+        self.chosen: dict[str, float] = {}
+        """What users choose the ε of their labels from, where each has its own; the account has the largest."""
 
     def spend(self, event: events.PrivacySpent) -> None:
         """Enter a charge."""
@@ -156,6 +159,9 @@ class PrivacyMeter:
         self.declares = self.declares or charge.declared
         if event.mechanism == "trusted-upload":
             self._entrusted.add(event.agent)
+        if "median_epsilon" in event.parameters:
+            names = {"least": "least_epsilon", "median": "median_epsilon", "largest": "label_epsilon"}
+            self.chosen = {name: event.parameters[parameter] for name, parameter in names.items()}
 
     def agent(self, agent: int) -> Account:
         """What has been spent of one agent's rows: by itself, and by the hub if it has entrusted them to one."""
@@ -201,6 +207,7 @@ class Metrics:
         self._prices = Cost()
         self._sockets: dict[int, events.SocketsCounted] = {}
         self._underlay = PhysicalLinks()
+        self._answers = AnswerScores()
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
@@ -285,9 +292,13 @@ class Metrics:
     def _spent(self, event: events.PrivacySpent) -> None:
         before = self._privacy.declares
         self._privacy.spend(event)
+        self._answers.paid(event)
         if self._privacy.declares and not before:
             for row in self.rounds:
                 row["declared_epsilon"] = row["proven_epsilon"]
+
+    def _asked(self, event: events.SvtTested) -> None:
+        self._answers.asked(event)
 
     def _evaluated(self, event: events.EvaluationDone) -> None:
         self._accuracy = event
@@ -392,11 +403,19 @@ class Metrics:
         return {"observers": self.observed.summary(wanted, proven)} if wanted and self.observed is not None else {}
 
     def _measured(self) -> Row:
-        """What the task and the scenario's metrics tell of the last evaluation, where they tell anything."""
+        """What the task, outputs and metrics tell of the last evaluation, where they tell anything."""
         assert self.start is not None
         found: Row = {} if self.start.test_error_is is None else {"test_error_is": self.start.test_error_is}
         measures = self._accuracy and self._accuracy.measures
+        outputs = self.start.scenario.get("output", ())
+        found |= next(({"output": each.get("name", each["kind"])} for each in outputs if each.get("headline")), {})
         return found | ({"measures": measures} if measures else {})
+
+    def _tests(self) -> Row:
+        """How good the answers of a test were; of a method of the user's own nobody knows which field is α."""
+        assert self.start is not None
+        alpha = self.start.scenario["algorithm"].get("threshold") if claims_of(self.start) else None
+        return self._answers.summary(alpha)
 
     def _carried(self) -> Row:
         """What sockets carried, where every agent of a live run was told."""
@@ -406,7 +425,7 @@ class Metrics:
         return {"sockets": {name: sum(getattr(each, name) for each in self._sockets.values()) for name in names}}
 
     def summary(self, digest: str, wall: float | None) -> dict[str, Any]:
-        """summary.json; `wall` is the only number that does not come from the events."""
+        """What summary.json tells of a run; `wall` is the only number that does not come from the events."""
         assert self.start is not None
         scenario = self.start.scenario
         privacy = self._privacy.network()
@@ -428,6 +447,7 @@ class Metrics:
                 "basis": privacy.basis,
                 "releases_max": max(self.counters["releases"]),
             }
+            | ({"label_epsilon": self._privacy.chosen} if self._privacy.chosen else {})
             | self._observers(scenario, privacy.proven_epsilon)
             | self._promise(privacy.proven_epsilon),
             "communication": self.counters.communication(),
@@ -435,7 +455,7 @@ class Metrics:
             "staleness": self.counters.values.summary(),
             "work": {"gradients": self._gradients, "work_seconds": self._work if self._gradients is not None else None},
             "time": {"simulated": self._now, "wall": wall, "events": self._events},
-        } | (self._underlay.summary() | self._cost() | self._carried() | self._measured())
+        } | (self._underlay.summary() | self._cost() | self._carried() | self._measured() | self._tests())
 
 
 def _uplink(network: dict[str, Any]) -> WayOut:
@@ -460,6 +480,7 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.UnderlayLink: Metrics._crossed,
     events.ValueUsed: Metrics._used,
     events.PrivacySpent: Metrics._spent,
+    events.SvtTested: Metrics._asked,
     events.EvaluationDone: Metrics._evaluated,
     events.RunFinished: Metrics._finished,
 }

@@ -114,8 +114,8 @@ def _first(start: events.RunStarted, run: Path, *, public_rows: bool) -> events.
     scenario.get("log", {}).pop("private", None)
     fit = OF_PUBLIC_ROWS if public_rows else PUBLISHED
     # Who knows all rows but one can try every value of that one against a hash.
-    data = start.data if public_rows else {}
-    return replace(start, private=False, published=True, fit=fit, scenario=scenario, data=data)
+    data, prepared = (start.data, start.prepared) if public_rows else ({}, {})
+    return replace(start, private=False, published=True, fit=fit, scenario=scenario, data=data, prepared=prepared)
 
 
 def _refuse_what_no_proof_covers(privacy: dict[str, Any], run: Path) -> None:

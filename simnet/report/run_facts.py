@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from simnet.agent.pacing import ALIGNED
 from simnet.errors import LogError
+from simnet.learning.yardsticks import Yardsticks
 from simnet.privacy.mechanisms import mechanism
 from simnet.record import events
 from simnet.record.events import FATES
@@ -80,7 +81,10 @@ def read_run(path: Path) -> RunFacts:
     environment = log.with_name("environment.json")
     stored = load_json(environment) if environment.exists() else None
     summary, agents = figures(metrics, metrics.end.digest)
-    summary["time"]["wall"] = _wall(path, metrics.end.digest)
+    beside = _beside_the_log(path, metrics.end.digest)
+    summary["time"]["wall"] = _wall(beside)
+    if held_against := _yardsticks(beside, published=metrics.start.published):
+        summary["yardsticks"] = held_against
     return RunFacts(
         start=metrics.start,
         summary=summary,
@@ -95,13 +99,29 @@ def read_run(path: Path) -> RunFacts:
     )
 
 
-def _wall(path: Path, digest: str) -> float | None:
-    """How long the computing took, which only a run folder knows."""
+def _beside_the_log(path: Path, digest: str) -> dict[str, Any]:
+    """summary.json of a run folder; of a log alone, nothing but its digest."""
     stored: dict[str, Any] = load_summary(path) if path.is_dir() else {"digest": digest}
     if stored.get("digest") != digest:
         raise LogError(f"{path}: summary.json speaks of another run than the log: its digest is not {digest[:12]}")
+    return stored
+
+
+def _wall(stored: dict[str, Any]) -> float | None:
+    """How long the computing took, which only a run folder knows."""
     wall = flat(stored).get("time.wall")
     return wall if isinstance(wall, float) and 0.0 <= wall < math.inf else None
+
+
+def _yardsticks(stored: dict[str, Any], *, published: bool) -> dict[str, Any]:
+    """What the test error is held against, which only a run folder knows; nothing that a published record may tell."""
+    found = stored.get("yardsticks")
+    if published or not isinstance(found, dict):
+        return {}
+    numbers = {field.name: found.get(field.name) for field in fields(Yardsticks) if field.name != "absent"}
+    known = {name: value for name, value in numbers.items() if isinstance(value, float) and math.isfinite(value)}
+    absent = found.get("absent")
+    return Yardsticks(**known, absent=absent if isinstance(absent, str) else None).figures()
 
 
 class LinkCounts:

@@ -64,7 +64,9 @@ def _data(run: RunFacts, toml: str) -> dict[str, Any]:
         "observers": run.summary["privacy"].get("observers"),
         "simulated": run.summary["time"]["simulated"],
         "test_error_is": run.summary.get("test_error_is"),
+        "yardsticks": run.summary.get("yardsticks", {}),
         "measures": list(run.summary.get("measures", ())),
+        "output": run.summary.get("output"),
         "places": places,
         "links": columns(drawn),
         "links_in_all": len(links),
@@ -88,6 +90,7 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     turns = traffic["broadcasts"] + traffic["skips"]
     told = [
         _test_error(summary),
+        *_yardsticks(summary),
         *(
             (name.replace("_", " ").capitalize(), figure(value), "")
             for name, value in summary.get("measures", {}).items()
@@ -128,11 +131,22 @@ def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def _test_error(summary: Mapping[str, Any]) -> tuple[str, str, str]:
     """The task's error: a share, unless the task says otherwise."""
     found, what = summary["accuracy"]["test_error"], summary.get("test_error_is")
+    of = f", of {summary['output']}" if "output" in summary else ""
     return (
         "Test error",
         percent(found) if what is None else figure(found),
-        f"{what or ''}, mean over agents".strip(", "),
+        f"{what or ''}, mean over agents{of}".strip(", "),
     )
+
+
+def _yardsticks(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What the test error is held against, where the folder knows it."""
+    found = summary.get("yardsticks", {})
+    how = percent if summary.get("test_error_is") is None else figure
+    best = "" if found.get("best_optimum") is None else f"; at best {how(found['best_optimum'])}"
+    words = {"constant": "the best that is the same for all rows", "optimum": f"of all rows without privacy{best}"}
+    titles = {"constant": "Constant answer", "optimum": "Optimum"}
+    return [(titles[name], how(found[name]), words[name]) for name in titles if found.get(name) is not None]
 
 
 def _busiest(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:

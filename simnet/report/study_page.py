@@ -16,7 +16,8 @@ import polars as pl
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
 from simnet.report.page import COLOURS, asset, bytes_of, cards, colours, figure, page, percent
-from simnet.studies.results import StudyResult, labels
+from simnet.report.reach_section import Question, question_of
+from simnet.studies.results import YARDSTICKS, StudyResult, labels
 
 FIGURES = (
     *("test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon", "simulated", "staleness_mean"),
@@ -52,10 +53,16 @@ class StudyFacts:
     fields: list[str]
     planned: int
     settings: list[Row]
+    yardsticks: dict[str, tuple[float, float]]
+    """what test errors are held against: the least and the largest of all settings"""
     front: list[int]
     """places of the settings that none beats in error, bytes and ε together"""
     fronts: dict[tuple[str, str], list[int]]
     """the same for each pair of figures"""
+    outputs: list[str]
+    """the columns of the errors of further outputs"""
+    reach: Question | None
+    """what targets cost; None where no run has a test error"""
     curves: list[dict[str, list[float | None]]]
     """one table per setting: means over the seeds at each round, and the interval of what is shown"""
     runs: dict[str, list[Any]]
@@ -73,9 +80,12 @@ def read_study(folder: Path) -> StudyFacts:
         fields=study.fields,
         planned=study.planned.height,
         settings=settings,
+        yardsticks=_yardsticks(study),
         front=_front(settings, OBJECTIVES),
         fronts={pair: _front(settings, pair) for pair in PAIRS},
-        curves=[_curve(group) for group in _groups(study.rounds, study.fields, settings[:_SETTINGS])],
+        outputs=study.outputs,
+        reach=question_of(study.rounds, study.fields, [row["values"] for row in settings]),
+        curves=[_curve(group, study.outputs) for group in _groups(study.rounds, study.fields, settings[:_SETTINGS])],
         runs=done.filter(done["error"].is_null()).drop("error").to_dict(as_series=False),
         failures=study.failures.drop("key").to_dict(as_series=False),
     )
@@ -83,7 +93,7 @@ def read_study(folder: Path) -> StudyFacts:
 
 def _settings(study: StudyResult) -> list[Row]:
     """One row per setting that has a finished run: its fields, its runs, and mean and interval (t) of every figure."""
-    known = [name for name in FIGURES if name in study.runs.columns]
+    known = [name for name in (*FIGURES, *study.outputs) if name in study.runs.columns]
     rows: dict[tuple[Any, ...], Row] = {}
     for told in study.means(*known).to_dicts() if known else []:
         values = tuple(told[field] for field in study.fields)
@@ -91,6 +101,12 @@ def _settings(study: StudyResult) -> list[Row]:
         row["n"] = max(row["n"], told["n"])
         row[told["figure"]] = (told["mean"], told["t95_low"], told["t95_high"])
     return [row for row in rows.values() if row["n"]]
+
+
+def _yardsticks(study: StudyResult) -> dict[str, tuple[float, float]]:
+    found = study.yardsticks().to_dict(as_series=False)
+    known = {name: [value for value in values if value is not None] for name, values in found.items() if name != "all"}
+    return {name: (min(known[name]), max(known[name])) for name in YARDSTICKS if known.get(name)}
 
 
 def _front(settings: Sequence[Row], figures: Sequence[str]) -> list[int]:
@@ -109,15 +125,16 @@ def _groups(rounds: pl.DataFrame, fields: Sequence[str], settings: Sequence[Row]
     return [found.get(row["values"], rounds.clear()) for row in settings]
 
 
-def _curve(rounds: pl.DataFrame) -> dict[str, list[float | None]]:
+def _curve(rounds: pl.DataFrame, outputs: Sequence[str]) -> dict[str, list[float | None]]:
     """Means over the seeds at each round; the interval is Student's, as in `simnet.studies.aggregate`."""
     from scipy.stats import t
 
-    last = rounds["round"].max()
+    last = rounds["round"].max() or 0
     step = max(1, math.ceil(int(last) / _POINTS)) if isinstance(last, int) else 1
     shown = rounds.filter((pl.col("round") % step == 0) | (pl.col("round") == 1) | (pl.col("round") == last))
-    columns = [name for name in ALONG if name in rounds.columns]
-    figures = [name for name in CURVES if name in rounds.columns]
+    numbers = {name for name, kind in rounds.schema.items() if kind != pl.String}
+    columns = [name for name in ALONG if name in numbers]
+    figures = [name for name in (*CURVES, *outputs) if name in numbers]
     table = shown.group_by("round").agg(
         *(pl.col(name).mean() for name in columns if name != "round"),
         *(pl.col(name).mean() for name in figures),
@@ -128,14 +145,19 @@ def _curve(rounds: pl.DataFrame) -> dict[str, list[float | None]]:
     found |= {f"{name}_{end}": [] for name in figures for end in ("low", "high")}
     for row in table.sort("round").to_dicts():
         for name in (*columns, *figures):
-            found[name].append(row[name])
+            found[name].append(_finite(row[name]))
         for name in figures:
             n, half = row[f"{name}_n"], None
             if n > 1:
                 half = float(t.ppf(0.975, n - 1)) * row[f"{name}_std"] / math.sqrt(n)
-            found[f"{name}_low"].append(None if half is None else row[name] - half)
-            found[f"{name}_high"].append(None if half is None else row[name] + half)
+            found[f"{name}_low"].append(None if half is None else _finite(row[name] - half))
+            found[f"{name}_high"].append(None if half is None else _finite(row[name] + half))
     return found
+
+
+def _finite(value: float | None) -> float | None:
+    """A page has no word for what is too large for float64."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def front(points: Sequence[Sequence[float | None]]) -> list[int]:
@@ -164,6 +186,7 @@ def study_page(study: StudyFacts) -> str:
     body = Template(asset("study.html")).substitute(
         name=html.escape(study.name),
         question=f'<p class="question">{html.escape(study.question)}</p>' if study.question else "",
+        answer=html.escape(study.reach.first) if study.reach else "",
         varied=html.escape(varied),
         cards=cards(_cards(study)),
     )
@@ -181,7 +204,10 @@ def _data(study: StudyFacts) -> dict[str, Any]:
         "values": [list(row["values"]) for row in study.settings],
         "front": study.front,
         "fronts": [{"x": x, "y": y, "places": places} for (x, y), places in study.fronts.items()],
+        "outputs": study.outputs,
+        "reach": None if study.reach is None else study.reach.data(),
         "curves": study.curves,
+        "yardsticks": {name: sum(ends) / 2 for name, ends in study.yardsticks.items() if _one(ends)},
         "runs": study.runs,
         "failures": study.failures,
     }
@@ -203,7 +229,7 @@ def _columns(study: StudyFacts) -> dict[str, list[Any]]:
     }
     found["seeds"] = [row["n"] for row in rows]
     found["front"] = ["yes" if place in set(study.front) else "" for place in range(len(rows))]
-    for name in FIGURES:
+    for name in (*FIGURES, *study.outputs):
         if any(name in row for row in rows):
             for place, end in enumerate(("", "_low", "_high")):
                 found[f"{name}{end}"] = [row[name][place] for row in rows]
@@ -219,12 +245,32 @@ def _cards(study: StudyFacts) -> list[tuple[str, str, str]]:
         ("Failed", f"{failed:,}", "listed at the end" if failed else "none"),
         ("Settings", f"{len(study.settings):,}", f"up to {seeds:,} seeds each"),
         ("Lowest error", *_best(study, "test_error", figure if any(study.runs.get("test_error_is", ())) else percent)),
+        *_held_against(study),
         ("Fewest bytes", *_best(study, "wire_bytes", lambda value: bytes_of(round(value)))),
     ]
 
 
+def _held_against(study: StudyFacts) -> list[tuple[str, str, str]]:
+    how = figure if any(study.runs.get("test_error_is", ())) else percent
+    titles = {
+        "constant": ("Constant answer", "the best that is the same for all rows"),
+        "optimum": ("Optimum", "of all rows without privacy, at the runs’ regulariser"),
+        "best_optimum": ("Best optimum", "of a grid of regularisers, chosen by test rows"),
+    }
+    return [
+        (title, how(ends[0]) if _one(ends) else f"{how(ends[0])} to {how(ends[1])}", words)
+        for name, (title, words) in titles.items()
+        if (ends := study.yardsticks.get(name)) is not None
+    ]
+
+
+def _one(ends: tuple[float, float]) -> bool:
+    """Whether all settings have the same yardstick, so that one line in a chart stands for it."""
+    return ends[1] - ends[0] <= 0.01 * abs(ends[1])
+
+
 def _best(study: StudyFacts, name: str, how: Callable[[float], str]) -> tuple[str, str]:
-    known: Sequence[Row] = [row for row in study.settings if row.get(name, (None,))[0] is not None]
+    known: Sequence[Row] = [row for row in study.settings if math.isfinite(_rounded(row.get(name, (None,))[0]))]
     if not known:
         return "–", ""
     best = min(known, key=lambda row: row[name][0])

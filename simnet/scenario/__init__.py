@@ -7,8 +7,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -24,10 +23,11 @@ from pydantic import (
     model_validator,
 )
 
+from simnet.agent.outputs import AnyOutput
 from simnet.agent.pacing import AnyPacing, Compute, Ideal, Pacing
 from simnet.errors import ScenarioError
+from simnet.learning.data_section import Data
 from simnet.learning.metric_parts import AnyMetric
-from simnet.learning.sources import Data
 from simnet.learning.task import Task
 from simnet.learning.task_parts import AnyTask, default_task
 from simnet.methods import METHODS
@@ -37,12 +37,12 @@ from simnet.network.model import Access, Lines, LinkModel, Override, WayOut, way
 from simnet.network.queueing import Intake
 from simnet.network.topology import AnyTopology, Random
 from simnet.network.underlay import Underlay
-from simnet.parts.fields import Count, Name, PositiveSeconds, Whole
+from simnet.parts.fields import Count, FrozenTable, Name, PositiveSeconds, Whole
 from simnet.parts.foreign import Loading
 from simnet.parts.part import OneOf, Section
 from simnet.printable import escaped
 from simnet.privacy.budget import Privacy
-from simnet.record.fitness import DEALT_BY, PEAKS_SCALE, TIMES_TELL
+from simnet.record.fitness import DEALT_BY, LONG_ROWS, PREPARED_BY, TIMES_TELL
 from simnet.record.metrics import Cost
 from simnet.record.thinning import Log
 from simnet.scenario.limits import SizeLimits
@@ -217,13 +217,6 @@ class _Tables:
         return value
 
 
-class _Frozen(dict[str, dict[str, Any]]):
-    """Tables that can be hashed, as the rest of a scenario can."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(json.dumps(self, sort_keys=True, default=str))
-
-
 class Scenario(Section):
     """One run, completely described: same scenario and seed, same events."""
 
@@ -236,6 +229,9 @@ class Scenario(Section):
     data: Data = Field(Data(), description="")
     task: AnyTask | None = Field(None, description="what is learned; absent: a linear classifier with `algorithm.loss`")
     metric: tuple[AnyMetric, ...] = Field((), description="further numbers about the models, each begun by [[metric]]")
+    output: tuple[AnyOutput, ...] = Field(
+        (), description="what counts as an agent's model, side by side, each begun by [[output]]; none: `last` alone"
+    )
     topology: AnyTopology = Field(Random(kind="random"), description="who is whose neighbour")
     algorithm: Annotated[Method, _METHOD] = Field(description="the method, with the parameters that it has")
     privacy: Privacy = Field(Privacy(), description="")
@@ -248,10 +244,26 @@ class Scenario(Section):
     methods: Annotated[
         dict[str, dict[str, Any]],
         BeforeValidator(_Tables("a table for each method, with what changes in the scenario under it")),
-        AfterValidator(_Frozen),
+        AfterValidator(FrozenTable),
     ] = Field({}, description="what changes under a method, for comparisons: [methods.<name>]")
 
     _loading: Loading = PrivateAttr(Loading())
+
+    def __init__(self, **content: Any) -> None:
+        """From sections as objects or dictionaries: `Scenario(rounds=5, algorithm={"name": "admm"})`."""
+        try:
+            super().__init__(**content)
+        except ValidationError as error:
+            from simnet.scenario.messages import sentence
+
+            raise ScenarioError(sentence(error, Scenario, content)) from None
+        self._settle(Loading())
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # or a context would not reach the parts
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        """What a notebook shows of it; `to_toml` has all."""
+        yield from {"name": self.name, "method": self.algorithm.word, "rounds": self.rounds, "seed": self.seed}.items()
 
     @model_validator(mode="before")
     @classmethod
@@ -281,17 +293,35 @@ class Scenario(Section):
             raise ValueError(
                 f"fault: an agent of {method.name} cannot begin again without its state; keep it (state = 'kept')"
             )
-        misfits = (method.misfit(around), method.misfit_of_privacy(self.privacy), method.misfit_of_task(self.task))
+        misfits = (
+            method.misfit(around),
+            method.misfit_of_privacy(self.privacy),
+            method.misfit_of_task(self.task),
+            None if self.data.bounds_rows else method.misfit_of_long_rows(self.privacy),
+        )
         if reason := next(filter(None, misfits), None):
             raise ValueError(reason)
-        names = [metric.called for metric in self.metric]
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"metric: two are called {twice}, and a table has one such column")
+        self._refuse_the_same_name_twice()
+        if reason := self._misfit_of_outputs():
+            raise ValueError(reason)
         if reason := self._misfit_of_loss():
             raise ValueError(reason)
         if self.network.peers is not None and self.algorithm.central:
             raise ValueError("network.peers: a hub speaks to all its leaves, and they to nobody else; leave it out")
         return self
+
+    def _refuse_the_same_name_twice(self) -> None:
+        for field in ("metric", "output"):
+            names = [part.called for part in getattr(self, field)]
+            if twice := next((name for name in names if names.count(name) > 1), None):
+                raise ValueError(f"{field}: two are called {twice}, and a table has one such column")
+
+    def _misfit_of_outputs(self) -> str | None:
+        """Why an output is nothing for the method."""
+        if sum(output.headline for output in self.output) > 1:
+            return "output: two have headline = true, and test_error is about one of them"
+        found = ((output.word, output.misfit(self.algorithm)) for output in self.output)
+        return next((f"output: {word} cannot be had: {reason}" for word, reason in found if reason), None)
 
     def _misfit_of_loss(self) -> str | None:
         """Why codec or method do not go with the rest. What each link may lose is known when the graph is drawn."""
@@ -326,7 +356,8 @@ class Scenario(Section):
         """What ε does not cover in a run of it; real work takes its own time, whatever the scenario says of it."""
         found = [TIMES_TELL] if (live or self.compute.tells) and not self.pacing.keeps_time else []
         found += DEALT_BY[self.data.partition.looks_at]
-        return found + ([PEAKS_SCALE] if self.data.tells_peaks else [])
+        found += [PREPARED_BY[each] for each in self.data.tells]
+        return found + ([LONG_ROWS] if self.privacy.calibration != "none" and not self.data.bounds_rows else [])
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
@@ -362,16 +393,18 @@ class Scenario(Section):
             from simnet.scenario.messages import sentence  # here: most scenarios are right
 
             raise ScenarioError(sentence(error, cls, content, loading)) from None
+        scenario._settle(loading)
+        return scenario
+
+    def _settle(self, loading: Loading) -> None:
+        """Look at what can only be seen when all is there."""
         # What is loaded stays as it was loaded, for all that is derived from this scenario.
-        scenario._loading = replace(
-            loading, given={**loading.given, **{part.reference: part for part in scenario.foreign()}}
-        )
-        for method in scenario.methods:
+        self._loading = replace(loading, given={**loading.given, **{part.reference: part for part in self.foreign()}})
+        for method in self.methods:
             try:
-                scenario.with_method(method)
+                self.with_method(method)
             except ScenarioError as error:
                 raise ScenarioError(f"methods.{method}: {error}") from None
-        return scenario
 
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario with some fields changed: `scenario.with_(**{"algorithm.eta": 0.02}, seed=3)`."""
@@ -382,14 +415,9 @@ class Scenario(Section):
             set_path(content, path, value, Scenario)
         return Scenario._of(content, self._loading)
 
-    def with_method(self, name: str) -> Scenario:
-        """The same scenario under another method, with the changes of `[methods.<name>]`.
-
-        Parameters that both methods have stay. A method with a hub takes the same agents to a star; of its parameters
-        only the loss means the same elsewhere.
-        """
+    def method(self, name: str) -> type[Method]:
+        """The method of this name; ScenarioError if there is none."""
         from simnet.scenario.messages import unknown_choice
-        from simnet.scenario.overrides import merged
 
         try:
             model = cast("type[Method] | None", _METHOD.part(name, self._loading))
@@ -397,6 +425,17 @@ class Scenario(Section):
             raise ScenarioError(f"algorithm.name = {shown(name)}: {error}") from None
         if model is None:
             raise ScenarioError(unknown_choice("algorithm.name", name, METHODS))
+        return model
+
+    def with_method(self, name: str) -> Scenario:
+        """The same scenario under another method, with the changes of `[methods.<name>]`.
+
+        Parameters that both methods have stay. A method with a hub takes the same agents to a star; of its parameters
+        only the loss means the same elsewhere.
+        """
+        from simnet.scenario.overrides import merged
+
+        model = self.method(name)
         content = self.content()
         changes = content.pop("methods", {}).get(name, {})
         shared = model.model_fields if model.central == self.algorithm.central else ("loss",)
@@ -415,7 +454,8 @@ class Scenario(Section):
         found = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         if self.task is not None and "loss" not in self.algorithm.model_fields_set:  # the task has one
             found["algorithm"].pop("loss", None)
-        return found if self.metric else {name: value for name, value in found.items() if name != "metric"}
+        absent = [name for name in ("metric", "output") if not getattr(self, name)]
+        return {name: value for name, value in found.items() if name not in absent}
 
     def to_toml(self) -> str:
         """The resolved scenario as a TOML file that loads to the same scenario."""

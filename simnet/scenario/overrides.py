@@ -9,14 +9,17 @@ A table of [methods.<name>] is what changes under that method. It is shaped like
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from simnet.errors import ScenarioError
 from simnet.printable import escaped
-from simnet.scenario.schema import Place, Table
+from simnet.scenario.schema import Place, Table, fields
 from simnet.scenario.toml import dotted, key, parse, shortened, shown
+
+if TYPE_CHECKING:
+    from simnet.scenario import Scenario
 
 _DEEPEST = 32
 _TAGS = ("kind", "name")
@@ -106,3 +109,53 @@ def merged(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, 
 
 def _other_kind(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return any(tag in after and after[tag] != before.get(tag) for tag in _TAGS)
+
+
+def with_other_parts(base: Scenario, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Settings that choose another part, with the fields of the base that it has as well; and those it has not.
+
+    Changes of tables come before changes inside them.
+    """
+    changes: dict[str, Any] = {}
+    dropped: list[str] = []
+    for field, value in settings.items():
+        table, _, last = field.rpartition(".")
+        part = _chosen(_place_of(table, type(base)), last, value, base)
+        if part is None:
+            changes[field] = value
+            continue
+        before = inside(base.content(), table)
+        before = before if isinstance(before, Mapping) else {}
+        changes[table] = {name: each for name, each in before.items() if name in fields(part)} | {last: value}
+        dropped += [f"{table}.{name}" for name in before if name not in changes[table]]
+    return dict(sorted(changes.items(), key=lambda change: change[0].count("."))), dropped
+
+
+def _chosen(place: Place | None, field: str, value: object, base: Scenario) -> Table | None:
+    """The part that a setting chooses; None if it sets something else, or nothing that there is."""
+    if place is None or place.one_of is None or field != place.tag or not isinstance(value, str):
+        return None
+    try:
+        return place.one_of.part(value, base.loading)
+    except ValueError:  # the field itself will say what is wrong
+        return None
+
+
+def _place_of(path: str, root: Table) -> Place | None:
+    """What a dotted path leads to; None for a path that leads nowhere."""
+    here: Place | None = Place(tables=(root,))
+    for part in path.split(".") if path else ():
+        here = None if here is None else here.item or here.field(part)
+    return here
+
+
+def inside(content: Any, path: str) -> Any:
+    """What stands at a dotted path; None if nothing does."""
+    for part in path.split("."):
+        if isinstance(content, list) and part.isdecimal() and int(part) < len(content):
+            content = content[int(part)]
+        elif isinstance(content, Mapping):
+            content = content.get(part)
+        else:
+            return None
+    return content

@@ -83,6 +83,7 @@ the field and says what would be right: `network.link.loss.p = 1.4: a probabilit
 
 Quantities are in seconds, bytes and bits per second. Text with a unit is accepted wherever a quantity is:
 {times} for times, {sizes} for sizes, {rates} for bit rates.
+A probability or a share may be a percentage: `"5%"` is 0.05.
 
 `--set` overrides any field from the command line: `--set algorithm.eta=0.05`, `--set 'network.link.latency=20 ms'`,
 `--set network.override.0.agent=2`. The value is TOML, and a bare word or quantity is a text. In Python:

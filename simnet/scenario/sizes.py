@@ -65,6 +65,7 @@ def estimate(scenario: Scenario) -> Estimate:
     every_round = "rounds" if rounds >= agents + directions else "topology.agents"
     nodes, wires = _underlay(scenario)
     models = _MODELS_PER_AGENT * agents + _MODELS_PER_DIRECTION * directions
+    kept = agents * sum(1 + min(output.window, rounds) for output in scenario.output)
     return Estimate(
         (
             Need(data, _ROW_COPIES * _FLOAT * rows * features, _ENTRY * rows * features),
@@ -75,6 +76,7 @@ def estimate(scenario: Scenario) -> Estimate:
             Need("network.link.mtu", 0.0, rounds * directions * _PACKET * packets),
             Need("data.features", *scenario.algorithm.preparation(features)),
             Need("rounds", _ROUND_BYTES * rounds, 0.0),
+            Need("output", _FLOAT * kept * features, 0.0),
             Need("network.underlay.graph.agents", _AGENT_BYTES * nodes + _DIRECTION_BYTES * 2 * wires, 0.0),
         )
     )
@@ -126,4 +128,6 @@ def _value(scenario: Scenario, field: str) -> str:
     value: Any = scenario
     for name in field.split("."):
         value = getattr(value, name, None)
+    if isinstance(value, tuple):
+        return f"{len(value)} of them"
     return "its default" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

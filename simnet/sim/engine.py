@@ -34,7 +34,7 @@ from simpy.core import EmptySchedule
 from simpy.events import EventPriority
 
 from simnet.errors import SimnetError
-from simnet.learning.evaluation import RoundFigures, Scoreboard
+from simnet.learning.evaluation import RoundFigures, Scoreboard, State
 from simnet.methods.peer import Work
 from simnet.network.frame import Frame, Kind
 from simnet.network.link import Link, Passage
@@ -50,7 +50,7 @@ from simnet.sim.reliable import Reliable
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, NEW_WORK, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
 from simnet.sim.virtual_port import VirtualPort
-from simnet.vectors import Parts, Vector
+from simnet.vectors import Parts
 
 
 class VirtualEngine:
@@ -125,9 +125,9 @@ class VirtualEngine:
             except EmptySchedule:
                 raise SimnetError(f"the simulation stalled at t = {self.now:g} s: every agent waits") from None
 
-    def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> None:
+    def note(self, agent: int, round: int, state: State) -> None:
         """Take down an agent's state at the end of a round, and evaluate the rounds that it completes."""
-        for figures in self.scoreboard.note(agent, round, theta, dual):
+        for figures in self.scoreboard.note(agent, round, state):
             self._evaluated(figures)
 
     def retire(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from simnet.agent.audience import Audience
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.port import ages, never
+from simnet.learning.evaluation import State
 from simnet.methods.peer import Known, Peer, Proposal
 from simnet.network.frame import Frame, Kind, Writer
 from simnet.network.queueing import Inbox
@@ -136,8 +137,8 @@ class VirtualPort:
         engine = self._engine
         engine.bus.used(engine.now, self.agent, round, self.neighbours, ages(round, known))
 
-    def finished(self, round: int, peer: Peer) -> None:
-        self._engine.note(self.agent, round, peer.theta, peer.dual)
+    def finished(self, round: int, peer: Peer, outputs: Sequence[Vector]) -> None:
+        self._engine.note(self.agent, round, State(peer.theta, peer.dual, outputs))
         if round == self._rounds:
             self.done = True
             self._engine.retire()

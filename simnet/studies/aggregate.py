@@ -1,15 +1,12 @@
-"""Figures over replicates: means with their uncertainty, paired differences, and what it costs to reach an error.
+"""Figures over replicates: means with their uncertainty, and paired differences.
 
 Intervals cover 95 %. `t` is Student's: exact for normal figures. `bootstrap` is the percentile interval of 2,000
 resampled means, always the same ones for the same data. The columns say which: `t95_low`, `bootstrap95_low`.
-
-A run reaches a target in the first round whose test error is at most the target; its cost is that round's. A run that
-never does is censored at what it had spent in the end: the true cost is more, nobody knows how much. The median cost is
-Kaplan and Meier's (1958), which uses such runs for what they do say; it is empty when fewer than half get there.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -22,17 +19,13 @@ from simnet.streams import Streams
 
 Interval = Literal["t", "bootstrap"]
 
-COSTS = (
-    *("t", "wire_bytes", "payload_bytes", "messages", "broadcasts", "proven_epsilon", "claimed_epsilon", "round"),
-    *("airtime_sent", "joules", "declared_epsilon"),
-)
 _LEVEL = 0.95
 _RESAMPLES = 2000
 
 
 def means(runs: pl.DataFrame, by: Sequence[str], figures: Sequence[str], interval: Interval = "t") -> pl.DataFrame:
     """One row per setting and figure: n, mean, interval, median, least and most. Failed runs do not count."""
-    _check(runs, [*by, *figures], interval)
+    _check(runs, by, figures, interval)
     return _summary(runs, by, figures, interval)
 
 
@@ -50,7 +43,7 @@ def differences(
     Settings that share a seed share every draw that they do not change, so the difference is sharper than the
     difference of the means.
     """
-    _check(runs, [*fields, field, *figures], interval)
+    _check(runs, [*fields, field], figures, interval)
     base = runs.filter(pl.col(field).eq_missing(baseline)).select(*others, "seed", *figures)
     if base.is_empty():
         known = ", ".join(map(str, runs[field].unique(maintain_order=True)))
@@ -81,8 +74,10 @@ def _summary(table: pl.DataFrame, by: Sequence[str], figures: Sequence[str], int
             values = group[figure].drop_nulls().to_numpy().astype(np.float64)
             row: dict[str, Any] = names | {"figure": figure, "n": len(values)}
             if len(values):
-                found = values.mean(), *bounds(values, interval), np.median(values), values.min(), values.max()
-                row |= dict(zip(numbers, found, strict=True))
+                with np.errstate(over="ignore", invalid="ignore"):
+                    found = values.mean(), *bounds(values, interval), np.median(values), values.min(), values.max()
+                # What is too large for float64 is not known.
+                row |= {name: value for name, value in zip(numbers, found, strict=True) if math.isfinite(value or 0.0)}
             rows.append(row)
     schema: dict[str, Any] = {name: table.schema[name] for name in by} | {"figure": pl.String, "n": pl.Int64}
     return pl.DataFrame(rows, schema=schema | dict.fromkeys(numbers, pl.Float64), orient="row")
@@ -104,58 +99,12 @@ def bounds(values: npt.NDArray[np.float64], interval: Interval) -> tuple[float |
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def _check(runs: pl.DataFrame, columns: Sequence[str], interval: str) -> None:
+def _check(runs: pl.DataFrame, columns: Sequence[str], figures: Sequence[str], interval: str) -> None:
     if interval not in get_args(Interval):
         raise SimnetError(f"interval = {interval!r}: choose one of {', '.join(get_args(Interval))}")
-    for name in columns:
+    for name in (*columns, *figures):
         if name not in runs.columns:
             raise SimnetError(f"{name}: the runs have no such column, choose from {', '.join(runs.columns)}")
-
-
-def costs(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> pl.DataFrame:
-    """One row per setting: runs, how many reached the target, their share, the Kaplan–Meier median, least and most.
-
-    A cost that is nowhere finite, such as ε without noise, is never reached.
-    """
-    for name in (*by, cost, "test_error"):
-        if name not in rounds.columns:
-            raise SimnetError(f"{name}: the rounds have no such column, choose a cost from {', '.join(COSTS)}")
-    each = first_hits(rounds, by, target, cost)
-    rows: list[dict[str, Any]] = []
-    for names, group in groups(each, by):
-        spent, reached = group["cost"].to_numpy(), group["reached"].to_numpy()
-        hits = spent[reached]
-        rows.append(
-            names
-            | {"target": target, "cost": cost, "n": len(spent), "reached": len(hits), "share": len(hits) / len(spent)}
-            | {"km_median": kaplan_meier_median(spent, reached)}
-            | {"least": float(hits.min()) if len(hits) else None, "most": float(hits.max()) if len(hits) else None}
-        )
-    named: dict[str, Any] = {name: rounds.schema[name] for name in by}
-    counts: dict[str, Any] = {"target": pl.Float64, "cost": pl.String, "n": pl.Int64, "reached": pl.Int64}
-    figures: dict[str, Any] = dict.fromkeys(("share", "km_median", "least", "most"), pl.Float64)
-    return pl.DataFrame(rows, schema=named | counts | figures, orient="row")
-
-
-def first_hits(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> pl.DataFrame:
-    """One row per run: what it had spent when it reached the target, or in the end."""
-    spent = pl.col(cost).cast(pl.Float64)
-    hit = pl.col("test_error") <= target
-    table = rounds.sort("run", "round").group_by("run", maintain_order=True)
-    each = table.agg(
-        *(pl.col(name).first() for name in by),
-        reached=hit.any() & spent.filter(hit).first().is_not_null(),
-        cost=pl.when(hit.any()).then(spent.filter(hit).first()).otherwise(spent.last()),
-    )
-    return each.with_columns(pl.col("cost").fill_null(float("inf")))
-
-
-def kaplan_meier_median(spent: npt.NDArray[np.float64], reached: npt.NDArray[np.bool_]) -> float | None:
-    """The least cost by which half have reached the target; None if the curve never falls to a half."""
-    alive = 1.0
-    for cost in np.unique(spent[reached]):
-        at_risk = np.count_nonzero(spent >= cost)
-        alive *= 1.0 - np.count_nonzero(reached & (spent == cost)) / at_risk
-        if alive <= 0.5 + 1e-12:
-            return float(cost)
-    return None
+    for name in figures:
+        if runs.schema[name] == pl.String:
+            raise SimnetError(f"{name}: the runs hold texts there, choose a column of numbers")

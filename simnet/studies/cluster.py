@@ -33,7 +33,7 @@ def execute(jobs: Sequence[RunJob], address: str, workers: int) -> Generator[Rec
     if not jobs:
         return
     if find_spec("distributed") is None:
-        raise SimnetError("--cluster needs Dask: install it with pip install 'simnet[cluster]'")
+        raise SimnetError("--cluster needs Dask: install it with pip install 'simnet-dp[cluster]'")
     with _local(min(workers, len(jobs))) if address == "local" else _distant(address) as client:
         from distributed import as_completed
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from simnet.allowance import Allowance
 from simnet.record.metrics import Row
 
 RUNS = {
@@ -22,6 +23,11 @@ RUNS = {
 """Columns that every run has, failed or not."""
 ROUNDS = {"key": pl.String, "round": pl.Int64}
 
+CELL = 16
+"""Bytes of a cell, at least."""
+
+_KINDS = (pl.String, pl.Int64, pl.Float64, pl.Boolean)
+"""What columns of stored tables are."""
 _TEXT = (
     "error",
     "scenario",
@@ -34,10 +40,12 @@ _TEXT = (
     "key",
     "underlay_busiest",
     "test_error_is",
+    "yardsticks_absent",
+    "output",
 )
 _MAGIC = b"PAR1"
 _SECTIONS = ("accuracy", "privacy", "communication", "work", "time")
-_PREFIXED = ("staleness", "airtime", "joules", "underlay", "cost", "sockets")
+_PREFIXED = ("staleness", "airtime", "joules", "underlay", "cost", "sockets", "yardsticks", "tests")
 
 
 def run_row(record: Row) -> Row:
@@ -67,23 +75,25 @@ def readable(record: Row) -> bool:
         row = run_row(record)
     except (TypeError, AttributeError, ValueError):
         return False
-    return all(type(each) is int for each in [row["seed"], *(each.get("round") for each in record["rounds"])])
+    if any(row[name] != record[name] for name in ("key", "seed", "error", "final")):
+        return False
+    return all(type(each.get("round")) is int and "key" not in each for each in record["rounds"])
 
 
-def runs_frame(records: Sequence[Row]) -> pl.DataFrame:
+def runs_frame(records: Sequence[Row], within: Allowance | None = None) -> pl.DataFrame:
     """One row per run."""
-    return _frame([run_row(record) for record in records], RUNS)
+    return _frame([run_row(record) for record in records], RUNS, within)
 
 
-def rounds_frame(records: Sequence[Row]) -> pl.DataFrame:
+def rounds_frame(records: Sequence[Row], within: Allowance | None = None) -> pl.DataFrame:
     """One row per round, with the key of its run."""
-    return _frame([{"key": record["key"], **row} for record in records for row in record["rounds"]], ROUNDS)
+    return _frame([{"key": record["key"], **row} for record in records for row in record["rounds"]], ROUNDS, within)
 
 
 def plan_fits(plan: Row) -> bool:
-    """Whether the columns of a study's fields have names of their own."""
-    names = ["run", *RUNS, *plan["fields"]]
-    return len(set(names)) == len(names)
+    """Whether the columns of a study's fields have names of their own, and its runs keys of their own."""
+    names, keys = ["run", "study", "round", *RUNS, *plan["fields"]], [run["key"] for run in plan["runs"]]
+    return len(set(names)) == len(names) and len(set(keys)) == len(keys)
 
 
 def plan_frame(plan: Row) -> pl.DataFrame:
@@ -103,7 +113,7 @@ def assembled(plan: Row, runs: pl.DataFrame, *, keep_others: bool = False) -> pl
     Of those others, the ones that newer code has done again are dropped.
     """
     planned = plan_frame(plan)
-    figures = [name for name in runs.columns if name not in ("run", *_fields(runs), *RUNS)]
+    figures = [name for name in runs.columns if name not in {*planned.columns, *_fields(runs), *RUNS}]
     known = ["key", "error", "final", *figures, "code", "resolved"]
     table = planned.join(runs.select(known), on="key", how="inner").sort("run")
     if not keep_others:
@@ -119,8 +129,11 @@ def _fields(runs: pl.DataFrame) -> list[str]:
     return names[names.index("seed") + 1 : names.index("error")]
 
 
-def stacked(*tables: pl.DataFrame) -> pl.DataFrame:
+def stacked(*tables: pl.DataFrame, within: Allowance | None = None) -> pl.DataFrame:
     """Tables one after the other; a column that one of them lacks is empty there."""
+    if within is not None:
+        columns = {name for each in tables for name in each.columns}
+        within.need(CELL * len(columns) * sum(each.height for each in tables), "a table of all runs")
     return pl.concat(tables, how="diagonal_relaxed")
 
 
@@ -135,6 +148,13 @@ def table(content: bytes, schema: Mapping[str, Any]) -> pl.DataFrame:
     for name, kind in schema.items():
         if found.schema.get(name) != kind:
             raise ValueError(f"it has no column {name} as a study has it")
+    for name, kind in found.schema.items():
+        if kind not in _KINDS:
+            raise ValueError("it has a column that holds neither texts nor numbers")
+        if kind == pl.Float64 and not found[name].is_finite().all():
+            raise ValueError("it has a column of numbers that are not finite")
+    if "final" in schema and found["key"].is_duplicated().any():
+        raise ValueError("two of its runs have one key")
     return found
 
 
@@ -145,10 +165,12 @@ def parquet(table: pl.DataFrame) -> bytes:
     return out.getvalue()
 
 
-def _frame(rows: list[Row], empty: Mapping[str, Any]) -> pl.DataFrame:
+def _frame(rows: list[Row], empty: Mapping[str, Any], within: Allowance | None) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame(schema=empty)
     names = list(dict.fromkeys(name for row in rows for name in row))
+    if within is not None:
+        within.need(CELL * len(names) * len(rows), "a table of finished runs")
     columns = {name: [row.get(name) for row in rows] for name in names}
     empty = {name: pl.String() if name in _TEXT else pl.Float64() for name in names}
     return pl.DataFrame({name: _column(values, empty[name]) for name, values in columns.items()})

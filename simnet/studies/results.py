@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from simnet.allowance import Allowance
 from simnet.errors import SimnetError
 from simnet.record.formats import table_html
-from simnet.studies import PLAN, aggregate
+from simnet.studies import PLAN, aggregate, reaching
 from simnet.studies.frames import assembled, plan_frame, stacked
 from simnet.studies.store import Store
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 HEADLINES = ("test_error", "wire_bytes", "simulated", "proven_epsilon")
 AT_TIMES = ("airtime_sent", "joules", "declared_epsilon")
 """Headlines of studies whose agents share a channel, have prices of power, or whose methods declare what they cost."""
+YARDSTICKS = ("constant", "optimum", "best_optimum")
+"""What a test error is held against (`simnet.learning.yardsticks`); the table of runs has `yardsticks_constant`, …."""
 
 
 class StudyResult:
@@ -29,7 +32,9 @@ class StudyResult:
     Failed runs are rows of `runs` with an `error` and no figures.
     """
 
-    def __init__(self, folder: Path | None, plan: dict[str, Any], runs: pl.DataFrame) -> None:
+    def __init__(
+        self, folder: Path | None, plan: dict[str, Any], runs: pl.DataFrame, store: Store | None = None
+    ) -> None:
         self.folder = folder
         self.name: str = plan["name"]
         self.question: str | None = plan["question"]
@@ -37,34 +42,47 @@ class StudyResult:
         self.together: list[list[str]] = plan["together"]
         self.planned: pl.DataFrame = plan_frame(plan)
         self.runs = runs
+        self._store = store
         self._rounds: pl.DataFrame | None = None
 
     @classmethod
     def load(cls, folder: str | Path) -> StudyResult:
-        """Read a study's folder, whether its sweep has ended or not; rounds are read when they are asked for."""
-        store = Store(Path(folder))
-        plan = store.read_plan()
-        return cls(store.folder, plan, assembled(plan, store.tables(rounds=False)[0]))
+        """Read a study's folder, whether its sweep has ended or not; rounds are read when they are asked for.
+
+        The folder may be a stranger's: what would take much memory is refused.
+        """
+        return cls.of(Store(Path(folder), Allowance(SimnetError)))
 
     @classmethod
-    def in_memory(cls, folder: str | Path) -> StudyResult:
-        """Read a study's folder as a whole, so that the folder may go."""
-        found = cls.load(folder)
-        found._rounds, found.folder = found.rounds, None
-        return found
+    def of(cls, store: Store) -> StudyResult:
+        """What a store holds."""
+        plan = store.read_plan()
+        return cls(store.folder, plan, assembled(plan, store.tables(rounds=False)[0]), store)
+
+    def in_memory(self) -> StudyResult:
+        """The same without its folder, which may go."""
+        self._rounds, self.folder = self.rounds, None
+        return self
 
     @property
     def headlines(self) -> list[str]:
         """The figures that a table shows if nobody chooses others."""
-        return [*HEADLINES, *(name for name in AT_TIMES if name in self.runs.columns)]
+        first, *others = HEADLINES
+        return [first, *self.outputs, *others, *(name for name in AT_TIMES if name in self.runs.columns)]
+
+    @property
+    def outputs(self) -> list[str]:
+        """The columns of the errors of outputs beside the one that counts."""
+        return [name for name, kind in self.runs.schema.items() if name.startswith("test_error_") and kind.is_numeric()]
 
     @property
     def rounds(self) -> pl.DataFrame:
         """One row per round of every run."""
         if self._rounds is None:
-            assert self.folder is not None
-            stored = Store(self.folder).tables()[1]
-            self._rounds = self.planned.join(stored, on="key", how="inner").sort("run", "round")
+            assert self._store is not None
+            known = pl.exclude([name for name in self.planned.columns if name != "key"])
+            # In one expression: a table that nobody holds any more makes room for the next.
+            self._rounds = self.planned.join(self._store.tables()[1].select(known), on="key").sort("run", "round")
         return self._rounds
 
     @property
@@ -75,6 +93,13 @@ class StudyResult:
     def means(self, *figures: str, by: Sequence[str] | None = None, interval: aggregate.Interval = "t") -> pl.DataFrame:
         """Mean, confidence interval, median and range of figures over the replicates of each setting."""
         return aggregate.means(self.runs, self._by(by), figures or self.headlines, interval)
+
+    def yardsticks(self) -> pl.DataFrame:
+        """What the test errors of each setting are held against, means over its seeds: a column per yardstick."""
+        known = [name for name in YARDSTICKS if f"yardsticks_{name}" in self.runs.columns]
+        return self.runs.group_by(self.fields or [pl.lit(0).alias("all")], maintain_order=True).agg(
+            pl.col(f"yardsticks_{name}").mean().alias(name) for name in known
+        )
 
     def differences(self, field: str, baseline: Any, *figures: str, interval: aggregate.Interval = "t") -> pl.DataFrame:
         """What each value of a field changes against its baseline, seed by seed.
@@ -88,7 +113,7 @@ class StudyResult:
 
     def reaching(self, target: float, cost: str = "wire_bytes", *, by: Sequence[str] | None = None) -> pl.DataFrame:
         """What it costs until the test error is at most `target`; a run that never gets there is censored."""
-        return aggregate.costs(self.rounds, self._by(by), target, cost)
+        return reaching.costs(self.rounds, self._by(by), target, cost)
 
     def plot(self, x: str = "wire_bytes", y: str = "test_error", *, by: Sequence[str] | None = None) -> Figure:
         """Mean of `y` against mean of `x`, round by round, one line per setting, with the confidence band of `y`."""
@@ -97,9 +122,14 @@ class StudyResult:
     def _by(self, by: Sequence[str] | None) -> list[str]:
         return list(self.fields if by is None else by)
 
+    def __repr__(self) -> str:
+        return f"StudyResult({self._counted()}; varied: {', '.join(self.fields) or 'nothing'})"
+
+    def _counted(self) -> str:
+        return f"{self.name}: {self.runs.height} of {self.planned.height} runs, {self.failures.height} failed"
+
     def _repr_html_(self) -> str:
-        counts = f"{self.runs.height} of {self.planned.height} runs, {self.failures.height} failed"
-        about = f"{self.name}: {counts}. Means with their interval, over seeds"
+        about = f"{self._counted()}. Means with their interval, over seeds"
         return table_html(about, self.means().to_dicts()) + table_html("Failed", self.failures.to_dicts())
 
 
@@ -111,11 +141,12 @@ def labels(fields: Sequence[str]) -> list[str]:
 
 def query(sql: str, place: str | Path) -> pl.DataFrame:
     """Ask one study's folder, or a folder of studies."""
-    found = [StudyResult.load(folder) for folder in folders(Path(place))]
+    allowance = Allowance(SimnetError)
+    found = [StudyResult.of(Store(folder, allowance)) for folder in folders(Path(place))]
     tables = {}
     for table in ("runs", "rounds") if "rounds" in sql.lower() else ("runs",):
-        named = (getattr(each, table).select(pl.lit(each.name).alias("study"), pl.all()) for each in found)
-        tables[table] = stacked(*named)
+        named = (getattr(each, table).select(pl.lit(each.name).alias("study"), pl.exclude("study")) for each in found)
+        tables[table] = stacked(*named, within=allowance)
     try:
         with pl.SQLContext(tables, eager=True) as context:
             answer = context.execute(sql)
@@ -131,6 +162,9 @@ def folders(place: Path) -> list[Path]:
     if (place / PLAN).is_file():
         return [place]
     found = sorted(path.parent for path in place.glob(f"*/{PLAN}"))
+    for folder in found:
+        if folder.is_symlink():
+            raise SimnetError(f"{folder} is a link out of the folder of studies; remove it, and ask its own folder")
     if not found:
         raise SimnetError(f"{place}: neither a study's folder nor a folder of studies; `simnet sweep` makes them")
     return found
@@ -138,9 +172,9 @@ def folders(place: Path) -> list[Path]:
 
 def _curves(rounds: pl.DataFrame, by: Sequence[str], x: str, y: str) -> Figure:
     """Mean of `y` against mean of `x`, round by round, one line per setting, with the 95 % interval (t) of `y`."""
-    from matplotlib.figure import Figure
+    from simnet.studies.plot import Plot
 
-    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    figure = Plot(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.add_subplot()
     for names, group in aggregate.groups(rounds, by):
         table = aggregate.means(group, ["round"], list(dict.fromkeys((x, y)))).sort("round")

@@ -14,6 +14,9 @@ study.
 A table that something else has cut or overwritten is refused by its sum, before the Parquet reader sees it: that reader
 may end the whole process over a wrong byte, or find another number in it. A file in `done` that does not read as a run
 counts as not done, and the next sweep does it again.
+
+Whoever forges a folder forges its sums. A sweep takes the folder for its own; others read it as a stranger's, with
+little memory, and another process tries every table first.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from typing import IO, Annotated, Any
 import msgspec
 import polars as pl
 
+from simnet.allowance import Allowance, read_own
 from simnet.diagnostics import warn
 from simnet.errors import SimnetError
 from simnet.record.atomic import refusing, sweep, write_file
@@ -36,9 +40,16 @@ from simnet.studies import PLAN, frames
 from simnet.studies.pool import Record
 from simnet.studies.runs import PlannedRun
 from simnet.studies.spec import Study
+from simnet.studies.taster import taste
 
 RUNS, ROUNDS, DONE, SUMS = "runs.parquet", "rounds.parquet", "done", "sums.json"
 _FAILURE = "the study cannot be stored"
+_OWN = 1e9
+"""Megabytes for what this machine has made itself: there is no limit."""
+_FIELDS = 1000
+"""Fields that a study may vary."""
+_PACKED = 2
+"""How much less than its table a file may hold."""
 _DO_AGAIN = f"remove {RUNS}, {ROUNDS} and {SUMS}, and `simnet sweep` does their runs again"
 
 
@@ -53,21 +64,25 @@ class _StoredPlan(msgspec.Struct):
 
     name: str
     question: str | None
-    fields: list[str]
+    fields: Annotated[list[str], msgspec.Meta(max_length=_FIELDS)]
     together: list[list[str]]
     runs: list[_StoredRun]
 
 
 class Store:
-    """One study's folder."""
+    """One study's folder: one's own, or a stranger's if it comes with an allowance."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, allowance: Allowance | None = None) -> None:
         self.folder = Path(folder)
+        self._strange = allowance is not None
+        self._tasted: set[str] = set()
+        self._allowance = allowance or Allowance(SimnetError, _OWN)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other sweeps out; the system takes the lock away from a process that dies."""
         with refusing(self.folder, _FAILURE):
+            self._refuse_link()
             (self.folder / DONE).mkdir(parents=True, exist_ok=True)
             handle = (self.folder / ".lock").open("w")
         with handle:
@@ -86,13 +101,18 @@ class Store:
         """What the study is."""
         path = self.folder / PLAN
         try:
-            found: Row = msgspec.to_builtins(msgspec.json.decode(path.read_bytes(), type=_StoredPlan))
-        except OSError:
+            found: Row = msgspec.to_builtins(msgspec.json.decode(self._json(PLAN), type=_StoredPlan))
+        except FileNotFoundError:
             raise SimnetError(f"{self.folder} is not a study's folder: it holds no {PLAN}") from None
+        except OSError as error:
+            raise SimnetError(f"{path} cannot be read ({error.strerror or error})") from None
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise SimnetError(f"{path} is damaged ({error}); `simnet sweep` writes it again") from None
         if not frames.plan_fits(found):
-            raise SimnetError(f"{path} is damaged (two of its columns have one name); `simnet sweep` writes it again")
+            raise SimnetError(
+                f"{path} is damaged (two of its runs or columns have one name); `simnet sweep` writes it again"
+            )
+        self._allowance.need(frames.CELL * len(found["fields"]) * len(found["runs"]), f"what {PLAN} lists")
         return found
 
     def add(self, record: Record) -> None:
@@ -115,16 +135,16 @@ class Store:
         meanwhile is seen in one place or in both, never in none.
         """
         loose = self._loose()
-        fresh = frames.runs_frame(loose)
+        fresh = frames.runs_frame(loose, self._allowance)
         old = self._read(RUNS, frames.RUNS).join(fresh, on="key", how="anti", maintain_order="left")
-        runs = frames.stacked(old, fresh)
+        runs = frames.stacked(old, fresh, within=self._allowance)
         if not rounds:
-            return runs, frames.rounds_frame([])
+            return runs, frames.rounds_frame([], self._allowance)
         if (self.folder / RUNS).exists() and not (self.folder / ROUNDS).exists():
             raise SimnetError(f"{self.folder / ROUNDS} is gone, and {RUNS} is not: {_DO_AGAIN}")
         moved = self._read(ROUNDS, frames.ROUNDS)
         moved = moved.join(old, on="key", how="semi", maintain_order="left")
-        return runs, frames.stacked(moved, frames.rounds_frame(loose))
+        return runs, frames.stacked(moved, frames.rounds_frame(loose, self._allowance), within=self._allowance)
 
     def compact(self) -> None:
         """Move finished runs from files into the tables."""
@@ -146,10 +166,12 @@ class Store:
 
     def _loose(self) -> list[Row]:
         """Runs that are still files. What does not read as a run is no finished run."""
+        self._refuse_link()
         found = []
         for path in sorted((self.folder / DONE).glob("*.json")):
+            self._allowance.check()
             try:
-                row: Row = msgspec.to_builtins(msgspec.json.decode(path.read_bytes(), type=Record))
+                row: Row = msgspec.to_builtins(msgspec.json.decode(self._json(DONE, path.name), type=Record))
             except FileNotFoundError:  # a sweep has moved it into the tables just now
                 continue
             except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
@@ -164,11 +186,15 @@ class Store:
         """A table; an empty one if there is none."""
         path = self.folder / name
         try:
-            content = path.read_bytes()
+            content = read_own(path, self._allowance, _PACKED)
             # Read after the table: compaction writes it before.
             sums = self._sums()
-            if sums is not None and sha256(content).hexdigest() not in sums.get(name, ()):
+            found = sha256(content).hexdigest()
+            if sums is not None and found not in sums.get(name, ()):
                 raise ValueError("it is not what a sweep has written")
+            if self._strange and found not in self._tasted:
+                taste(content, self._allowance, str(path))
+                self._tasted.add(found)
             return frames.table(content, schema)
         except FileNotFoundError:
             return pl.DataFrame(schema=schema)
@@ -181,11 +207,24 @@ class Store:
         """What the tables' sums may be; None in a folder of a version that kept none."""
         path = self.folder / SUMS
         try:
-            return msgspec.json.decode(path.read_bytes(), type=dict[str, list[str | None]])
+            return msgspec.json.decode(self._json(SUMS), type=dict[str, list[str | None]])
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise SimnetError(f"{path} cannot be read ({error.strerror or error})") from None
         except (msgspec.MsgspecError, ValueError, RecursionError):
             raise SimnetError(f"{path} is damaged: {_DO_AGAIN}") from None
+
+    def _json(self, *name: str) -> bytes:
+        """A JSON file of the folder, if what it lists fits into the memory."""
+        raw = read_own(self.folder.joinpath(*name), self._allowance)
+        self._allowance.json(raw)
+        return raw
+
+    def _refuse_link(self) -> None:
+        """What a sweep has moved into the tables is removed from `done`: not in somebody else's folder."""
+        if (self.folder / DONE).is_symlink():
+            raise SimnetError(f"{self.folder / DONE} is a link out of its folder: a study keeps its runs itself")
 
     def _write(self, path: Path, content: bytes) -> None:
         with refusing(path, _FAILURE):

@@ -60,7 +60,7 @@ def study(
     with _folder_for_now() if out is None else nullcontext(out) as folder:
         planned = plan_sweep(found, folder)
         result = sweep(planned, executor(workers, cluster))
-        return result if out is not None else StudyResult.in_memory(planned.folder)
+        return result if out is not None else result.in_memory()
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def sweep(found: SweepPlan, execute: Executor, progress: Progress | None = None)
                         progress(ended, len(jobs))
         finally:
             store.compact()
-    return StudyResult.load(found.folder)
+    return StudyResult.of(store)
 
 
 def _tell(record: Record) -> None:

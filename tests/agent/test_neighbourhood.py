@@ -127,5 +127,20 @@ def test_the_known_value_is_the_newest_that_may_be_used(arrivals, aligned):
         assert known(around) == [(0, max(usable), float(max(usable)))]
 
 
-def unread(last) -> list[int]:
-    return [each.round for each in last.unread(0)]
+@pytest.mark.parametrize("aligned", [True, False])
+def test_values_that_came_between_two_reads_are_kept_oldest_first_until_they_are_read(aligned):
+    """Who needs every value and not only the newest, such as a dual on an edge, finds them all, and each once."""
+    around = Neighbourhood([1, 2], START, aligned=aligned)
+    around.enter(5)
+    for round in (1, 3, 4):
+        around.hear(1, round, value(round))
+        around.hear(2, round + 1, value(round))
+        assert [value.peer for value in around.known] == [1, 2]  # to look is not to read
+    first, second = around.read()
+    assert [each.round for each in first.unread(0)] == [1, 3, 4]
+    assert [each.round for each in first.unread(1)] == [3, 4]
+    assert [each.round for each in second.unread(0)] == [2, 4, 5]
+    around.hear(1, 5, value(5))
+    again, silent = around.read()
+    assert [each.round for each in again.unread(0)] == [5], "what was read is let go"
+    assert silent.unread(5) == []

@@ -51,6 +51,17 @@ def test_a_tick_is_late_by_up_to_the_jitter_and_never_early():
     assert np.mean(late) == pytest.approx(0.02, rel=0.1)
 
 
+def test_clocks_are_fast_or_slow_by_up_to_the_skew_and_right_on_average():
+    rule = Deadline(kind="deadline", period=0.1, skew=0.3, send_at=0.05)
+    clocks = [rule.for_agent(Streams(1), agent) for agent in range(2000)]
+    rates = np.array([clock.period for clock in clocks]) / 0.1
+    assert 0.7 <= min(rates) < 0.71
+    assert 1.29 < max(rates) <= 1.3
+    assert np.mean(rates) == pytest.approx(1.0, abs=0.02)
+    # What a clock measures is a share of its own period.
+    assert [clock.send_at for clock in clocks] == pytest.approx(0.05 * rates)
+
+
 @pytest.mark.parametrize(("skew", "jitter"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01), (0.1, 0.01)])
 def test_clocks_are_unlike_real_ones_only_if_they_all_tick_together(skew, jitter):
     said = Deadline(kind="deadline", period=0.1, skew=skew, jitter=jitter).leaves_out

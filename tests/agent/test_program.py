@@ -175,3 +175,21 @@ def test_a_hub_plays_as_many_rounds_as_its_leaves_and_no_more():
     result = run(world(rounds=3, topology={"kind": "star", "agents": 4}, algorithm=hub))
     begun = [event.agent for _, _, event in result.events if isinstance(event, events.RoundStarted)]
     assert {agent: begun.count(agent) for agent in range(4)} == dict.fromkeys(range(4), 3)
+
+
+@pytest.mark.parametrize("hub", ["trusted", "untrusted"])
+def test_a_hub_speaks_after_its_leaves_if_it_needs_them_and_nobody_uses_an_old_value(hub):
+    """Under ideal pacing both sides meet twice per round: first the leaves have spoken, then the hub."""
+    method = {"name": "dp-admm", "graph": "none", "hub": hub}
+    network = {"pacing": "ideal", "link": {"latency": 0.01}}
+    result = run(world(rounds=3, topology={"kind": "star", "agents": 4}, algorithm=method, network=network))
+    log = [event for _, _, event in result.events]
+    used = [event for event in log if isinstance(event, events.ValueUsed)]
+    assert {event.staleness for event in used} == {0}
+    steps = [(type(event), event.round) for event in log if getattr(event, "agent", None) == 0]
+    for t in (1, 2, 3):
+        spoke = steps.index((events.ReleaseMade, t))
+        heard = [place for place, step in enumerate(steps) if step == (events.ValueUsed, t)]
+        # The leaves of a trusted hub only listen: it has their rows.
+        assert len(heard) == (0 if hub == "trusted" else 3)
+        assert all(place < spoke for place in heard)

@@ -12,6 +12,7 @@ from simnet.privacy.sparse_vector import SparseVector, SvtPlan
 
 PLAN = SvtPlan(
     threshold=0.5,
+    clip=2.0,
     cap=4,
     epsilon1=1.0,
     epsilon2=1.0,

@@ -140,6 +140,7 @@ def test_small_alike_and_flat_noises_are_found_wherever_they_are():
 def test_the_likelihood_of_a_tests_answers_is_the_integral_over_the_threshold_noise(redraw):
     plan = SvtPlan(
         threshold=0.5,
+        clip=2.0,
         cap=2,
         epsilon1=1.0,
         epsilon2=1.0,

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from simnet.version import VERSION
+from tests.called import called
+
 ROOT = Path(__file__).parents[2]
 QUICK = """
 name = "tiny one"
@@ -84,9 +87,11 @@ def test_compare_prints_one_row_a_method(scenario, tmp_path):
     assert "pp-admm" in done.stdout
     assert not (tmp_path / "runs").exists()
     found = json.loads(
-        simnet("compare", "tiny.toml", "--methods", "admm,pp-admm", "--epsilon", "8", "--json", cwd=tmp_path).stdout
+        simnet("compare", "tiny.toml", "--methods", "admm,ipp-admm", "--epsilon", "8", "--json", cwd=tmp_path).stdout
     )
-    assert [summary["algorithm"] for summary in found] == ["admm", "pp-admm"]
+    assert [summary["algorithm"] for summary in found] == ["admm", "ipp-admm"]
+    assert "control" not in found[0]
+    assert (found[1]["control"]["of"], found[1]["control"]["method"]) == ("ipp-admm", "pp-admm")
     assert {summary["privacy"]["epsilon"] for summary in found} == {8.0}
 
 
@@ -187,3 +192,38 @@ def test_verify_names_the_proof_that_it_finds_from_the_charges_of_the_log(scenar
     told = simnet("log", "verify", str(folder / "events.jsonl.zst"), cwd=tmp_path)
     assert told.returncode == 0
     assert f"ε by {summary['privacy']['basis']}" in told.stdout
+
+
+def test_a_module_is_the_command_too_and_says_its_version(tmp_path):
+    words = [sys.executable, "-m", "simnet", "--version"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"simnet {VERSION}\n")
+
+
+def test_a_terminal_without_greek_letters_is_no_traceback(scenario, tmp_path):
+    words = [sys.executable, "-m", "simnet", "explain", "tiny.toml"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*words, "--set", "algorithm.name=pp-admm"], cwd=tmp_path, capture_output=True, env=env)
+    assert done.returncode == 0, done.stderr
+    assert b"\\u03b5" in done.stdout
+    done = subprocess.run([*words, "--json"], cwd=tmp_path, capture_output=True, env=env)
+    assert json.loads(done.stdout)["scenario"]["name"] == "tiny one"
+
+
+def test_another_method_drops_what_it_does_not_have_and_says_so(scenario):
+    own = 'name = "ipp-admm"\nmax_releases = 5\neta = 0.3'
+    scenario.write_text(QUICK.replace('name = "admm"', own))
+    code, out, err = called("explain", str(scenario), "--set", "algorithm.name=admm", "--json")
+    assert (code, json.loads(out)["scenario"]["method"]) == (0, "admm")
+    assert err == "simnet: left out, because what is chosen now does not have it: algorithm.max_releases\n"
+    assert json.loads(out)["local problem"]["η"] == 0.3
+
+
+@pytest.mark.parametrize(("loss", "lost"), [("5%", 0.05), ("0.5 %", 0.005), ("100%", 1.0)])
+def test_a_percentage_is_a_probability(scenario, loss, lost):
+    from simnet import Scenario
+
+    found = Scenario.load(scenario).with_(**{"network.link.loss": loss})
+    assert found.network.link.loss.p == lost
+    code, _, err = called("explain", str(scenario), "--set", "network.link.loss=105%")
+    assert (code, err) == (2, 'network.link.loss = "105%": a probability lies between 0 and 1')

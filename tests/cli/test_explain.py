@@ -163,3 +163,15 @@ def test_few_peers_are_counted_and_node_duals_are_warned_of():
     fewer = explain(world(**{"network.peers": 1, "algorithm.duals": "healing"}))["traffic"]
     assert "healing duals may not settle" in fewer["caution"]
     assert "caution" not in explain(world(**{"network.peers": 1, "algorithm.duals": "edge"}))["traffic"]
+
+
+def test_of_many_agents_the_noise_of_least_median_and_most_is_told():
+    changes = {"topology": {"kind": "ring", "agents": 6}, "data.partition": "uneven", "privacy.epsilon": 50.0}
+    scenario = world(**changes | {"algorithm": {"name": "pp-admm", "eta": 1.0}})
+    few, each = explain(scenario), explain(scenario, agents=True)
+    told = few["noise of 6 agents: least, median, most"]
+    sigmas = sorted(float(facts["σ1 in the objective"]) for title, facts in each.items() if "noise of an" in title)
+    least, _, most = str(told["σ1 in the objective"]).split(", ")
+    assert (float(least), float(most)) == (pytest.approx(sigmas[0], rel=1e-5), pytest.approx(sigmas[-1], rel=1e-5))
+    assert not [title for title in few if "noise of an agent" in title]
+    assert told["releases"] == 12

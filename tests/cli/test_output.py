@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import pty
@@ -10,12 +12,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from rich.table import Table
 
 from simnet import run
 from simnet.cli.output import say
-from simnet.cli.study_tables import answer_csv, answer_table
+from simnet.cli.study_tables import answer_csv, answer_json, answer_table
 from simnet.cli.terminal import run_table, show, show_json
+from simnet.cli.widths import fitting
 from simnet.record import events as ev
 from simnet.record.formats import csv_text, export_csv
 from tests.called import called
@@ -58,9 +62,18 @@ def test_answers_of_a_query_are_text_and_no_formulas(capsys):
     answer = polars.DataFrame({"=cmd()": ["=1+1", NASTY, None], "n": [-1, 2, 3], "ok": [True, False, None]})
     show(answer_table(answer))
     assert printable(capsys.readouterr().out)
-    head, first, *_ = answer_csv(answer).splitlines()
+    head, first, *_ = "".join(answer_csv(answer)).splitlines()
     assert head == "'=cmd(),n,ok"
     assert first == "'=1+1,-1,true"
+
+
+def test_a_long_answer_is_written_in_pieces_and_is_the_same():
+    polars = pytest.importorskip("polars")
+    for height in (0, 1, 100, 101, 250):
+        answer = polars.DataFrame({"=n": range(height), "'=n": [f"row {n}" for n in range(height)]})
+        assert json.loads("".join(answer_json(answer))) == answer.to_dicts()
+        told = list(csv.reader("".join(answer_csv(answer)).splitlines()))
+        assert told == [["'=n", "'=n"], *([str(n), f"row {n}"] for n in range(height))]
 
 
 def test_texts_of_events_are_no_formulas_and_numbers_stay(tmp_path):
@@ -98,3 +111,48 @@ def test_an_export_is_exact_in_a_file_and_harmless_on_a_terminal(tmp_path):
     text = shown.decode().replace("\r\n", "\n")
     assert printable(text)
     assert [json.loads(each) for each in text.splitlines()] == [json.loads(each) for each in out.splitlines()]
+
+
+def narrow(table: Table, width: int) -> str:
+    """What a terminal of this width shows."""
+    out = Console(width=width, file=io.StringIO(), highlight=False)
+    for part in fitting(table, out):
+        out.print(part)
+    return out.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 120])
+def test_a_table_that_is_too_wide_is_turned_and_nothing_of_it_is_cut(width):
+    headings = ["method", *(f"heading{k}" for k in range(15))]
+    table = Table(*headings, title="five methods", caption="said below")
+    for row in range(5):
+        table.add_row(f"method-{row}", *(f"{row}.{k:04}" for k in range(15)))
+    shown = narrow(table, width)
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= width
+    for word in ("five methods", "said below"):
+        assert shown.count(word) == 1
+    for row in range(5):
+        assert f"method-{row}" in shown
+        assert all(f"{row}.{k:04}" in shown for k in range(15))
+
+
+def test_a_table_that_fits_stays_as_it_is():
+    table = Table("a", "b", "c")
+    table.add_row("1", "2", "3")
+    assert fitting(table, Console(width=80)) == [table]
+
+
+def test_long_words_are_folded_and_not_cut():
+    table = Table(show_header=False)
+    table.add_row("what", "x" * 100)
+    assert narrow(table, 40).count("x") == 100
+
+
+def test_of_a_wide_answer_columns_without_a_value_are_left_out(capsys):
+    polars = pytest.importorskip("polars")
+    answer = polars.DataFrame({f"c{k}": [None if k % 2 else 1.5] for k in range(40)})
+    table = answer_table(answer)
+    assert len(table.columns) == 20
+    assert table.caption == "… and 20 columns without a value; --json or --csv gives all"
+    assert "…" not in narrow(answer_table(answer), 80).replace("… and 20", "")

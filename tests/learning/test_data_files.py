@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from simnet.errors import DataError
 from simnet.learning import data_files
 from simnet.learning.data_files import locate, named, read
+from simnet.learning.table_form import TableForm
 
 needs_data = pytest.mark.skipif("SIMNET_DATA" not in os.environ, reason="needs the data folder: set SIMNET_DATA")
 
@@ -74,7 +75,7 @@ def test_the_suffix_chooses_the_reader_whatever_its_case(tmp_path):
         assert data.name == "a"
         np.testing.assert_array_equal(data.X, X)
         np.testing.assert_array_equal(data.y, y)
-    with pytest.raises(DataError, match=r"a\.parquet: a data file ends in .libsvm, .csv, .npz or .mat"):
+    with pytest.raises(DataError, match=r"a\.parquet: a data file ends in .libsvm, .csv, .tsv, .npz or .mat"):
         read(touch(tmp_path / "a.parquet"))
 
 
@@ -120,8 +121,8 @@ def test_an_empty_file_and_rows_without_features_are_refused(tmp_path):
 
 
 def test_a_label_column_is_chosen_only_where_there_are_columns(tmp_path):
-    with pytest.raises(DataError, match="only a CSV file has a label column to choose"):
-        read(touch(tmp_path / "a.svm", "1 1:1\n"), label="y")
+    with pytest.raises(DataError, match=r"only a CSV file has columns to choose, so data\.label is out of place"):
+        read(touch(tmp_path / "a.svm", "1 1:1\n"), form=TableForm("y"))
 
 
 def test_a_wrong_number_of_features_is_refused(tmp_path):

@@ -20,6 +20,7 @@ from simnet.learning.dataset import (
     bound_rows,
     compact,
     joined,
+    longest_row,
     scale,
     scale_columns,
     split,
@@ -130,6 +131,24 @@ def test_scaled_columns_reach_one_and_columns_of_zeros_stay(X):
     for scaled in (scale_columns(X, X), dense(scale_columns(sp.csr_array(X), sp.csr_array(X)))):
         np.testing.assert_array_equal(np.abs(scaled).max(axis=0), np.where(expected, 1.0, 0.0))
         assert np.all(scaled * X >= 0.0)
+
+
+@given(matrices, st.booleans(), st.booleans(), st.booleans())
+def test_scaling_does_what_it_is_asked_for_and_nothing_else(X, columns, rows, bias):
+    data = Dataset("any", X, np.ones(len(X)))
+    for form in (X, sp.csr_array(X)):
+        found = dense(scale(Dataset("any", form, data.y), columns=columns, rows=rows, bias=bias).X)
+        expected = scale_columns(X, X) if columns else X
+        expected = np.hstack([expected, np.ones((len(X), 1))]) if bias else expected
+        if rows:
+            assert all(sum(Fraction(entry) ** 2 for entry in row) <= 1 for row in found.tolist())
+            expected = bound_rows(expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
+def test_a_bound_on_the_longest_row_is_one():
+    X = np.array([[3.0, -4.0], [0.0, 1.0]])
+    assert 5.0 <= longest_row(X) == longest_row(sp.csr_array(X)) == pytest.approx(4 * np.sqrt(2))
 
 
 def test_the_bias_column_counts_in_the_norm():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset
-from simnet.learning.evaluation import Evaluator, Scoreboard
+from simnet.learning.evaluation import Evaluator, Scoreboard, State
 from simnet.learning.metric_parts import METRICS
 from simnet.learning.objective import LOGISTIC, LocalObjective
 from simnet.learning.task_parts import TASKS, default_task
@@ -92,12 +92,12 @@ def scoreboard(agents: int, rounds: int = 3) -> Scoreboard:
 def test_a_round_is_evaluated_when_its_last_agent_has_finished_it_and_no_earlier():
     board = scoreboard(2)
     one, two = np.array([1.0, 0.0]), np.array([3.0, 0.0])
-    assert board.note(0, 1, one, one) == []
-    assert board.note(0, 2, two, one) == []
-    (first,) = board.note(1, 1, two, -one)
+    assert board.note(0, 1, State(one, one)) == []
+    assert board.note(0, 2, State(two, one)) == []
+    (first,) = board.note(1, 1, State(two, -one))
     assert (first.round, first.last) == (1, False)
     assert (first.evaluation.consensus, first.evaluation.dual_drift) == (1.0, 0.0)
-    (second,) = board.note(1, 2, two, one)
+    (second,) = board.note(1, 2, State(two, one))
     assert (second.evaluation.consensus, second.evaluation.dual_drift) == (0.0, 2.0)
     assert board.last_round == [2, 2]
 
@@ -105,12 +105,12 @@ def test_a_round_is_evaluated_when_its_last_agent_has_finished_it_and_no_earlier
 def test_who_is_gone_for_good_counts_with_its_last_state_and_delays_nobody():
     board = scoreboard(2, rounds=2)
     one, two = np.array([1.0, 0.0]), np.array([3.0, 0.0])
-    board.note(0, 1, one, one)
-    assert [figures.round for figures in board.note(1, 1, one, one)] == [1]
-    assert board.note(0, 2, two, one) == []
+    board.note(0, 1, State(one, one))
+    assert [figures.round for figures in board.note(1, 1, State(one, one))] == [1]
+    assert board.note(0, 2, State(two, one)) == []
     (last,) = board.excuse(1)
     assert (last.round, last.last, last.evaluation.consensus) == (2, True, 1.0)
-    assert [figures.round for figures in board.note(0, 3, one, one)] == [3]
+    assert [figures.round for figures in board.note(0, 3, State(one, one))] == [3]
 
 
 def test_a_task_and_metrics_add_numbers_whose_names_stay_and_do_not_meet():
@@ -139,3 +139,43 @@ def test_an_agent_that_never_reported_stands_where_the_task_begins():
     part = task.made(test, 0.0, 1.0)
     board = Scoreboard(Evaluator([part] * 2, test, task), 2, part.start, 3)
     assert board.as_it_stands().evaluation.agent_train_loss == pytest.approx([part.mean_loss(part.start)] * 2)
+
+
+def outputs_of(headline: int | None = None) -> tuple[Evaluator, list[np.ndarray]]:
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 4)), labels(rng, 60)
+    parts = [LocalObjective(X[:30], y[:30], LOGISTIC, 0.1), LocalObjective(X[30:], y[30:], LOGISTIC, 0.1)]
+    worst = METRICS["worst-error"].model_validate({"kind": "worst-error"})
+    made = Evaluator(parts, Dataset("test", X, y), default_task("logistic"), [worst], ["near", "far"], headline)
+    return made, [rng.normal(size=(2, 4)) for _ in range(3)]
+
+
+def test_outputs_are_evaluated_beside_the_models_as_if_each_were_alone():
+    evaluator, (models, near, far) = outputs_of()
+    found = evaluator.evaluate(models, None, [near, far])
+    for name, each in (("near", near), ("far", far)):
+        alone = outputs_of()[0].evaluate(each, None, [near, far])
+        assert found.measures[f"test_error_{name}"] == pytest.approx(alone.test_error, abs=1e-15)
+        assert found.measures[f"worst_error_{name}"] == pytest.approx(alone.measures["worst_error"], abs=1e-15)
+    assert list(found.measures) == [
+        "worst_error",
+        *(f"{k}_{o}" for o in ("near", "far") for k in ("test_error", "worst_error")),
+    ]
+
+
+def test_a_headline_takes_the_place_of_the_models_and_is_not_told_twice():
+    evaluator, (models, near, far) = outputs_of(headline=1)
+    found, alone = evaluator.evaluate(models, None, [near, far]), outputs_of()[0].evaluate(far, None, [near, far])
+    assert found.agent_train_loss == pytest.approx(alone.agent_train_loss)
+    assert found.agent_test_error == pytest.approx(alone.agent_test_error)
+    assert (found.consensus, found.test_error) == pytest.approx((alone.consensus, alone.test_error))
+    assert list(found.measures) == ["worst_error", "test_error_near", "worst_error_near"]
+
+
+def test_outputs_that_stayed_while_the_models_moved_keep_their_errors():
+    evaluator, (models, near, far) = outputs_of()
+    first = evaluator.evaluate(models, None, [near, far]).measures
+    second = evaluator.evaluate(models + 1.0, None, [near, far - 1.0]).measures
+    assert second["test_error_near"] == first["test_error_near"]
+    fresh = outputs_of()[0].evaluate(models + 1.0, None, [near, far - 1.0]).measures
+    assert second == fresh

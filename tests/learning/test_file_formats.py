@@ -52,24 +52,11 @@ def test_libsvm_text_is_read_back_to_the_last_bit(tmp_path_factory, X):
     np.testing.assert_array_equal(labels, np.arange(len(X)) % 2)
 
 
-@given(tables, st.booleans())
-def test_csv_is_read_back_to_the_last_bit(tmp_path_factory, X, header):
-    lines = [",".join(repr(float(v)) for v in row) + f",{k % 2}" for k, row in enumerate(X)]
-    if header:
-        lines.insert(0, ",".join(f"c{k}" for k in range(X.shape[1])) + ",class")
-    path = written(tmp_path_factory.getbasetemp(), "written.csv", "\n".join(lines) + "\n")
-    matrix, labels = file_formats.comma_separated(path, "class" if header else -1)
-    np.testing.assert_array_equal(matrix, X)
-    np.testing.assert_array_equal(labels, np.arange(len(X)) % 2)
-
-
 @pytest.mark.parametrize(("suffix", "module"), [("xz", lzma), ("bz2", bz2), ("gz", gzip)])
 def test_compressed_text_is_read_like_plain_text(tmp_path, suffix, module):
-    libsvm, csv = tmp_path / f"small.{suffix}", tmp_path / f"small.csv.{suffix}"
+    libsvm = tmp_path / f"small.{suffix}"
     libsvm.write_bytes(module.compress(b"1 2:5\n-1 1:7\n"))
-    csv.write_bytes(module.compress(b"0,5,1\n7,0,-1\n"))
     np.testing.assert_array_equal(file_formats.libsvm(libsvm)[0].toarray(), [[0.0, 5.0], [7.0, 0.0]])
-    np.testing.assert_array_equal(file_formats.comma_separated(csv, -1)[0], [[0.0, 5.0], [7.0, 0.0]])
     libsvm.write_bytes(libsvm.read_bytes()[:-9])
     assert "the file cannot be read" in refusal(file_formats.libsvm, libsvm)
     libsvm.write_bytes(b"1 2:5\n")
@@ -111,51 +98,6 @@ def test_libsvm_text_can_be_widened_but_not_cut(tmp_path):
     path = written(tmp_path, "a.t", "1 2:1\n-1 1:1\n")
     assert file_formats.libsvm(path, 5)[0].shape == (2, 5)
     assert refusal(file_formats.libsvm, path, 1) == ": column 2 is used, so it cannot have 1 features"
-
-
-def test_the_label_column_is_found_by_name_or_by_number(tmp_path):
-    path = written(tmp_path, "a.csv", "\ufeffage, income ,hours\n39,yes,40\n\n50,no,13\n")
-    for label in ("income", 1, -2):
-        matrix, labels = file_formats.comma_separated(path, label)
-        np.testing.assert_array_equal(matrix, [[39.0, 40.0], [50.0, 13.0]])
-        assert labels.tolist() == ["yes", "no"]
-    bare = written(tmp_path, "b.csv", '"1","2",0\n3,4,1\n')
-    matrix, labels = file_formats.comma_separated(bare, 0)
-    np.testing.assert_array_equal(matrix, [[2.0, 0.0], [4.0, 1.0]])
-    np.testing.assert_array_equal(labels, [1.0, 3.0])
-
-
-@pytest.mark.parametrize(
-    ("text", "label", "complaint"),
-    [
-        ("age,job,y\n39,1,1\n39,clerk,1\n", -1, ", line 3, column 'job': 'clerk' is not a number"),
-        ("age,job,y\n39,clerk,1\n", -1, ", line 2, column 2: not a number"),
-        ("39,40,1\n50,,0\n", -1, ", line 2, column 2: '' is not a number"),
-        ("39,clerk,1\n", -1, ", line 1, column 2: not a number"),
-        ("y,age\n1,39\n\n0,NaN\n", "y", ", line 4, column 'age': 'NaN' is not a finite number"),
-        ("1,2,3\n4,5\n", -1, ", line 2: 2 cells instead of 3"),
-        ("a,b,c\n\n1,2,3,4\n", -1, ", line 3: 4 cells instead of 3"),
-        ("1,2,3\n", 3, ": there is no column 3 to take labels from; 3 are counted from 0"),
-        (
-            "1,2,3\n",
-            "y",
-            ": without a header the label column is chosen by its number, not by 'y'",
-        ),
-        ("a,b\n1,2\n", "y", ": 0 columns are called 'y', and labels come from one"),
-        ("y,a,y\n1,2,3\n", "y", ": 2 columns are called 'y', and labels come from one"),
-        ("1\n0\n", -1, ": a label column and at least one column of features are needed"),
-        ("", -1, ": a label column and at least one column of features are needed"),
-    ],
-)
-def test_what_is_wrong_with_a_csv_file_is_said_with_line_and_column(tmp_path, text, label, complaint):
-    assert refusal(file_formats.comma_separated, written(tmp_path, "a.csv", text), label) == complaint
-
-
-def test_a_bad_cell_far_down_a_long_csv_file_is_found(tmp_path):
-    rows = ["1,2,0"] * 10_000
-    rows[9_000] = "1,oops,0"
-    path = written(tmp_path, "long.csv", "a,b,y\n" + "\n".join(rows))
-    assert refusal(file_formats.comma_separated, path, "y") == ", line 9002, column 'b': 'oops' is not a number"
 
 
 def test_an_npz_archive_gives_x_and_y(tmp_path):
@@ -215,14 +157,12 @@ def test_an_archive_of_python_objects_is_not_unpickled(tmp_path):
     assert "damaged or of another format" in refusal(file_formats.npz, tmp_path / "a.npz")
 
 
-def test_binary_files_of_another_kind_and_text_in_another_code_are_refused(tmp_path):
+def test_binary_files_of_another_kind_are_refused(tmp_path):
     for name, reader in (("a.npz", file_formats.npz), ("a.mat", file_formats.mat)):
         assert "damaged or of another format" in refusal(reader, written(tmp_path, name, "1,2,3\n" * 100))
     np.save(tmp_path / "b.npy", np.ones(3))
     (tmp_path / "b.npy").rename(tmp_path / "b.npz")
     assert "damaged or of another format" in refusal(file_formats.npz, tmp_path / "b.npz")
-    (tmp_path / "a.csv").write_bytes("größe,y\n1,2\n".encode("latin-1"))
-    assert refusal(file_formats.comma_separated, tmp_path / "a.csv", -1) == ": this is not text in UTF-8"
 
 
 @pytest.mark.parametrize("reader", [file_formats.libsvm, file_formats.npz, file_formats.mat])

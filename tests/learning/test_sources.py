@@ -10,7 +10,8 @@ import pytest
 
 from simnet import Scenario, run
 from simnet.errors import ScenarioError
-from simnet.learning.sources import SOURCES, Data, FileRows
+from simnet.learning.data_section import Data
+from simnet.learning.sources import SOURCES, FileRows
 from simnet.record.fitness import PEAKS_SCALE
 
 SENSORS = dedent(
@@ -110,7 +111,7 @@ def test_a_built_in_source_gives_rows_under_its_name(word):
     data = Data(source=word)
     whole, test = data.source.load(data, Path, np.random.default_rng(1))
     assert (whole.name, test) == (word, None)
-    assert whole.rows == {"adult": 45_222, "adult-age": 45_222, "digits": 1_797}.get(word, 5_000)
+    assert whole.rows == {"adult": 45_222, "adult-41": 48_842, "adult-age": 45_222, "digits": 1_797}.get(word, 5_000)
     assert whole.labels == data.source.labels
     assert np.array_equal(whole.y, data.source.draw(np.random.default_rng(1)).y)
 
@@ -133,7 +134,7 @@ def test_a_source_of_the_users_own_may_read_a_file_beside_the_scenario(folder):
 def test_rows_that_may_be_private_are_not_scaled_by_each_other_unseen(folder):
     assert PEAKS_SCALE in scenario(folder, "own.py:Sensors").caveats()
     assert PEAKS_SCALE in scenario(folder, "mine.csv").caveats()
-    assert PEAKS_SCALE not in scenario(folder, "own.py:Sensors", columns="as-they-are").caveats()
+    assert PEAKS_SCALE not in scenario(folder, "own.py:Sensors", scale="rows").caveats()
     for word in (*SOURCES, "a9a"):
         assert PEAKS_SCALE not in scenario(folder, word).caveats()
 

@@ -271,6 +271,7 @@ def test_a_proof_of_ours_is_for_our_classes_and_rows_that_are_not_longer_than_1(
 def test_a_task_with_a_bound_offers_it():
     assert {word for word in TASKS if "bounded" in default_task(word).offers} == {
         "logistic",
+        "capped-logistic",
         "smoothed-hinge",
         "multinomial",
     }

@@ -12,6 +12,8 @@ import pytest
 from simnet.allowance import Allowance, resident
 from simnet.errors import DataError
 from simnet.learning import file_formats
+from simnet.learning.csv_tables import comma_separated
+from simnet.learning.table_form import TableForm
 from simnet.learning.text_lines import text_lines
 
 PACKERS = {"xz": lzma, "gz": gzip, "bz2": bz2}
@@ -43,7 +45,7 @@ def test_a_line_without_an_end_is_not_waited_for(tmp_path, suffix):
     assert path.stat().st_size < 100_000
     assert "a line of 4,000,000 characters would take more than 64 MB" in refusal(file_formats.libsvm, path)
     path = path.rename(tmp_path / f"a.csv.{suffix}")
-    assert "a line of 4,000,000 characters" in refusal(file_formats.comma_separated, path, -1)
+    assert "a line of 4,000,000 characters" in refusal(comma_separated, path)
 
 
 @pytest.mark.parametrize("line", [b"\n", b"#\n", b"   \n"])
@@ -63,14 +65,19 @@ def test_lines_that_say_nothing_come_to_an_end(tmp_path, line):
 )
 def test_rows_without_an_end_are_refused_while_they_come(tmp_path, monkeypatch, name, block, why):
     monkeypatch.setenv("SIMNET_MEMORY", "16")
-    reader, *label = (file_formats.comma_separated, -1) if ".csv" in name else (file_formats.libsvm,)
-    assert why in refusal(reader, packed(tmp_path, name, block, 60), *label)
+    reader = comma_separated if ".csv" in name else file_formats.libsvm
+    assert why in refusal(reader, packed(tmp_path, name, block, 60))
 
 
 def test_an_xz_file_gets_no_more_memory_than_it_may_have(tmp_path):
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 29, "preset": 0}]
     (tmp_path / "a.xz").write_bytes(lzma.compress(b"1 1:1\n", filters=filters))
     assert "Memory usage limit exceeded" in refusal(file_formats.libsvm, tmp_path / "a.xz")
+
+
+def test_what_xz_packs_best_is_read_without_being_asked_for_memory(tmp_path):
+    (tmp_path / "a.xz").write_bytes(lzma.compress(b"1 1:1\n-1 1:2\n", preset=9 | lzma.PRESET_EXTREME))
+    assert len(file_formats.libsvm(tmp_path / "a.xz")[1]) == 2
 
 
 def test_many_streams_with_zeros_between_them_are_one_file(tmp_path):
@@ -98,10 +105,21 @@ SECRET = "root:x:0:0:hunter2:/root:/bin/bash\nhunter2 hunter2\n"
 
 
 @pytest.mark.parametrize("text", [SECRET, SECRET * 2, f"user,password\n{SECRET}", "-----BEGIN KEY-----\nhunter2\n"])
-@pytest.mark.parametrize(("name", "label"), [("passwd", None), ("passwd.csv", -1), ("passwd.csv", "name")])
-def test_a_file_that_is_no_data_is_not_quoted(tmp_path, text, name, label):
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("passwd", None),
+        ("passwd.csv", TableForm()),
+        ("passwd.csv", TableForm("name")),
+        ("passwd.csv", TableForm(separator=":")),
+        ("passwd.csv", TableForm("name", separator=":", categorical=("job",), missing="drop")),
+        ("passwd.csv", TableForm(separator=" ")),
+        ("passwd.csv", TableForm(separator=" ", drop=("id",))),
+    ],
+)
+def test_a_file_that_is_no_data_is_not_quoted(tmp_path, text, name, form):
     (tmp_path / name).write_text(text)
-    reader, *more = (file_formats.libsvm,) if label is None else (file_formats.comma_separated, label)
+    reader, *more = (file_formats.libsvm,) if form is None else (comma_separated, form)
     told = refusal(reader, tmp_path / name, *more)
     for word in ("hunter2", "root", "password", "BEGIN"):
         assert word not in told.replace(str(tmp_path), "")

@@ -31,7 +31,7 @@ def played(fleet: Fleet):
         fleet.run_all()
         merge(fleet.world, fleet.folders, bus)
 
-    return keep(fleet.world.scenario, None, happen)
+    return keep(fleet.world, None, happen)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_final_models_are_those_of_the_simulation(tmp_path):
     simulated = _final_models(fleet.world)
 
     for agent, folder in enumerate(fleet.folders):
-        theta, dual = content(folder).results[6]
+        theta, dual, _ = content(folder).results[6]
         np.testing.assert_allclose(theta, simulated[agent][0], rtol=0, atol=1e-9)
         np.testing.assert_allclose(dual, simulated[agent][1], rtol=0, atol=1e-9)
 
@@ -130,7 +130,8 @@ def one_charge_a_release(result, agents: int, rounds: int) -> None:
 
 
 def test_agents_that_are_killed_go_on_and_nothing_shows_but_the_crash():
-    wanted = live_world(rounds=40, topology={"kind": "regular", "agents": 6, "degree": 3})
+    outputs = ["tail", "neighbours", {"kind": "tail+neighbours", "releases": 20}]
+    wanted = live_world(rounds=40, topology={"kind": "regular", "agents": 6, "degree": 3}, output=outputs)
 
     result, fleet = with_kills(wanted, [(2, 4), (5, 9), (2, 13)], tls=False)
 

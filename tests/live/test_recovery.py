@@ -7,6 +7,7 @@ import pytest
 from msgspec.msgpack import decode, encode
 
 from simnet.errors import LiveError
+from simnet.learning.evaluation import State
 from simnet.live.chain import Chain
 from simnet.live.journal import (
     Heard,
@@ -25,7 +26,7 @@ from simnet.record import events
 
 CHARGE = events.PrivacySpent(0, 2, "release", "gaussian-output", {"sigma": 1.0})
 RELEASE = events.ReleaseMade(0, 2, "")
-NOTHING = np.zeros(2)
+NOTHING = State(np.zeros(2), np.zeros(2))
 
 
 def noted(t, event):
@@ -167,11 +168,11 @@ def test_a_round_is_made_safe_once_whether_it_sends_or_not(tmp_path):
     memory, journal, _ = kept(tmp_path)
 
     memory.sending(1, {1: b"frame"})
-    memory.finished(1, NOTHING, NOTHING)
-    memory.finished(2, NOTHING, NOTHING)
-    memory.finished(3, NOTHING, NOTHING)
+    memory.finished(1, NOTHING)
+    memory.finished(2, NOTHING)
+    memory.finished(3, NOTHING)
     memory.sending(4, {1: b"frame"})
-    memory.finished(4, NOTHING, NOTHING)
+    memory.finished(4, NOTHING)
 
     assert journal.safe == [2, 7, 10, 12]
 

@@ -10,6 +10,7 @@ from msgspec.msgpack import encode
 
 from simnet.build import build
 from simnet.errors import LiveError, ScenarioError
+from simnet.learning.evaluation import State
 from simnet.live.journal import Journal, RecordKind, RoundResult, Start, event_body
 from simnet.live.run import check, in_order, merge
 from simnet.record import events
@@ -50,7 +51,7 @@ def kept(folder, agent, told, finished, *, run="run"):
     for t, event in told:
         journal.add(RecordKind.EVENT, event_body(t, event))
     for round in range(1, finished + 1):
-        journal.add(RecordKind.RESULT, encode(RoundResult.of(round, np.full(3, float(agent)), np.zeros(3))))
+        journal.add(RecordKind.RESULT, encode(RoundResult.of(round, State(np.full(3, float(agent)), np.zeros(3)))))
     journal.close()
     return folder
 

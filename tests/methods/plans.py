@@ -40,7 +40,6 @@ def paper_ipp(
     clip: float,
     *,
     regularised: bool = True,
-    threshold_noise: str = "redrawn",
     **options: Any,
 ) -> PerturbationPlan:
     class WithThisBudget(IppAdmm):
@@ -50,5 +49,5 @@ def paper_ipp(
         def paper_test(self, problem: LocalProblem, epsilon: float) -> SvtPlan:
             return replace(super().paper_test(problem, epsilon), regularised=regularised)
 
-    settings = {"max_releases": budget.releases, "clip": clip, "threshold_noise": threshold_noise} | options
+    settings = {"max_releases": budget.releases, "clip": clip} | options
     return WithThisBudget(name="ipp-admm", **settings).paper_plan(Privacy(), problem, rounds)

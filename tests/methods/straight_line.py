@@ -122,27 +122,32 @@ def m_admm(
     return np.array(history)
 
 
-def r_admm(parts, neighbours, rounds, eta, gamma, regulariser, n, b2, spread, weight=1.0, loss=logistic):
-    """Algorithm 2 of R-ADMM with eta[t] and gamma[t]; n[k], b2[k] and its spread[k] belong to the odd rounds."""
+def r_admm(parts, neighbours, rounds, eta, gamma, regulariser, n, b2, spread, weight=1.0, loss=logistic, dual=None):
+    """Algorithm 2 of R-ADMM with eta[t] and gamma[t], or eta[t, i] and gamma[t, i] and the dual steps dual[t].
+
+    n[k], b2[k] and its spread[k] belong to the odd rounds.
+    """
     agents, d = len(parts), parts[0][0].shape[1]
+    eta, gamma = (np.broadcast_to(np.reshape(each, (rounds, -1)), (rounds, agents)) for each in (eta, gamma))
+    steps = eta[:, 0] if dual is None else dual
     theta, dual, history = np.zeros((agents, d)), np.zeros((agents, d)), []
     for t in range(rounds):
         new = np.empty_like(theta)
         if t % 2 == 0:
             before, before_dual = theta, dual
             for i, (X, y) in enumerate(parts):
-                linear = 2 * dual[i] + n[t // 2, i] - eta[t] * sum(theta[i] + theta[j] for j in neighbours[i])
-                new[i] = newton(X, y, regulariser, linear, 2 * eta[t] * len(neighbours[i]), weight, loss)
+                linear = 2 * dual[i] + n[t // 2, i] - eta[t, i] * sum(theta[i] + theta[j] for j in neighbours[i])
+                new[i] = newton(X, y, regulariser, linear, 2 * eta[t, i] * len(neighbours[i]), weight, loss)
                 new[i] = snapped(new[i] + b2[t // 2, i], spread[t // 2, i])
             apart = np.array([sum(new[i] - new[j] for j in neighbours[i]) for i in range(agents)])
-            dual = dual + eta[t] / 2 * apart
+            dual = dual + steps[t] / 2 * apart
         else:
             for i in range(agents):
                 recycled = -2 * before_dual[i]
                 for j in neighbours[i]:
-                    recycled = recycled - eta[t - 1] * (2 * theta[i] - before[i] - before[j])
-                slope = recycled + 2 * dual[i] + eta[t] * sum(theta[i] - theta[j] for j in neighbours[i])
-                new[i] = theta[i] - slope / (2 * eta[t] * len(neighbours[i]) + gamma[t])
+                    recycled = recycled - eta[t - 1, i] * (2 * theta[i] - before[i] - before[j])
+                slope = recycled + 2 * dual[i] + eta[t, i] * sum(theta[i] - theta[j] for j in neighbours[i])
+                new[i] = theta[i] - slope / (2 * eta[t, i] * len(neighbours[i]) + gamma[t, i])
         theta = new
         history.append(theta)
     return np.array(history)
@@ -176,14 +181,18 @@ def unbiased_logistic(epsilon):
 
 
 def pdml(parts, neighbours, rounds, beta, regulariser, epsilon, tilts, noise, spread):
-    """Equations (15) to (17) of PDML among servers that hold reported labels; tilts are η_i/n."""
+    """Equations (15) to (17) of PDML among servers that hold reported labels; tilts are η_i/n.
+
+    ε is one number, or an array of each server's users' own.
+    """
     n, d = len(parts), parts[0][0].shape[1]
     sent, gamma, history = np.zeros((n, d)), np.zeros((n, d)), []
     for t in range(rounds):
         new = np.empty_like(sent)
         for i, (X, y) in enumerate(parts):
             linear = gamma[i] + tilts[i] - beta * sum(sent[i] + sent[j] for j in neighbours[i])
-            loss = unbiased_logistic(epsilon) if np.isfinite(epsilon) else logistic
+            own = epsilon if np.isscalar(epsilon) else epsilon[i]
+            loss = unbiased_logistic(own) if np.isfinite(own).all() else logistic
             new[i] = newton(X, y, regulariser, linear, 2 * beta * len(neighbours[i]), loss=loss)
         sent = np.array([snapped(new[i] + noise[t, i], spread[t, i]) for i in range(n)])
         gamma = gamma + beta * np.array([sum(sent[i] - sent[j] for j in neighbours[i]) for i in range(n)])

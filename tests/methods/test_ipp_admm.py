@@ -29,7 +29,7 @@ def test_the_test_and_all_that_it_may_release_are_charged_before_the_first_answe
     agent, _ = peer()
     first = alone(agent.propose(1))
     assert [(charge.mechanism, charge.kind, charge.times) for charge in first.charges] == [
-        ("sparse-vector", "test", 1),
+        ("single-threshold", "test", 1),
         ("perturbed-minimiser", "test", 3),
         ("perturbed-minimiser", "release", 1),
     ]

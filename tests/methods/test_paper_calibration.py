@@ -8,9 +8,11 @@ import pytest
 
 from simnet.errors import BudgetError
 from simnet.methods.dp_admm import paper_sigma
+from simnet.methods.ipp_admm import IppAdmm
 from simnet.methods.pp_admm import PaperBudget, plan_by_paper
 from simnet.privacy import claims
-from simnet.privacy.ledger import account
+from simnet.privacy.budget import Privacy
+from simnet.privacy.ledger import account, claim_of
 from simnet.privacy.problem import LocalProblem
 from tests.methods.plans import paper_ipp
 
@@ -62,12 +64,37 @@ def test_ipp_admm_has_the_papers_test() -> None:
     assert printed.test.threshold_scale == pytest.approx(2 * 15 * 2.0 / epsilon1)
     assert per_row.test.query_scale == pytest.approx(printed.test.query_scale / ROWS)
     assert per_row.test.threshold_scale == pytest.approx(printed.test.threshold_scale / ROWS)
+    assert printed.test.redraw
+    assert per_row.test.redraw
     once = paper_ipp(budget, problem(budget), 30, 2.0, threshold_noise="once")
     assert once.test is not None
-    assert once.test.threshold_scale == per_row.test.threshold_scale
+    assert not once.test.redraw
+    assert once.test.query_scale == per_row.test.query_scale
+    # One draw is paid for once, however many positives there are.
+    assert once.test.threshold_scale == pytest.approx(per_row.test.threshold_scale / 15)
     for plan in (printed, per_row, once):
         spent = account((*plan.opening, *[plan.release] * 15), DELTA)
         assert spent.claimed_epsilon == pytest.approx(claims.epsilon_of(budget.rho_total, DELTA))
+
+
+@pytest.mark.parametrize("threshold_noise", [None, "once"])
+@pytest.mark.parametrize("sensitivity", ["per-row", "printed"])
+def test_what_is_claimed_of_the_test_is_what_its_plan_was_made_for(threshold_noise: str, sensitivity: str) -> None:
+    """Read backwards from the noise alone; of the query, which contains the regulariser, nothing finite is proven."""
+    method = IppAdmm(name="ipp-admm", threshold_noise=threshold_noise, sensitivity=sensitivity)
+    test = method.paper_test(LocalProblem.of(ROWS, 3, 0.5, 0.05), 0.3)
+    charge = test.charge(LocalProblem.of(ROWS, 3, 0.5, 0.05), 30, 0.0, printed=sensitivity == "printed")
+    assert claims.pure_epsilon(claim_of(charge.use).rho) == pytest.approx(0.3)
+    assert account([charge], DELTA).proven_epsilon is None
+
+
+def test_the_proven_calibration_draws_the_threshold_once() -> None:
+    assert IppAdmm(name="ipp-admm").misfit_of_privacy(Privacy()) is None
+    redrawn = IppAdmm(name="ipp-admm", threshold_noise="redrawn")
+    assert redrawn.misfit_of_privacy(Privacy(calibration="paper")) is None
+    said = redrawn.misfit_of_privacy(Privacy())
+    assert said is not None
+    assert said.startswith("algorithm.threshold_noise")
 
 
 def test_what_the_paper_claims_for_ipp_admm_forgets_that_every_round_costs() -> None:

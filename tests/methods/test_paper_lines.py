@@ -9,7 +9,7 @@ import re
 import pytest
 
 from simnet.methods.admm import AdmmPeer
-from simnet.methods.dp_admm import LassoSteps
+from simnet.methods.fused_lasso import LassoSteps
 from simnet.methods.ipp_admm import IppAdmmPeer
 from simnet.methods.m_admm import MAdmmPeer
 from simnet.methods.pdml import PdmlPeer

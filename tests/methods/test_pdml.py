@@ -6,16 +6,23 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simnet import Scenario, run
 from simnet.agent.pacing import ALIGNED
+from simnet.audit.pair import pair
 from simnet.build import build
 from simnet.errors import ScenarioError
+from simnet.learning.dataset import Dataset
+from simnet.learning.objective import LOGISTIC, LocalObjective, unbiased
+from simnet.privacy.noise import flip_probability
 from simnet.record.events import PrivacySpent, ReleaseMade, ReportsGathered, RoundStarted
 from simnet.record.laws import Laws
 from simnet.record.lines import unpack
 from simnet.streams import Streams
 from tests.methods import straight_line
+from tests.worlds import audited_world
 
 ROUNDS, SERVERS, FEATURES = 10, 5, 6
 
@@ -135,3 +142,142 @@ def test_the_loss_of_the_primal_noise_grows_geometrically_as_the_noise_decays():
 def test_a_server_without_a_single_report_is_refused():
     with pytest.raises(ScenarioError, match="not one of 300 reports reaches server 0"):
         build(scenario(**{"network.access.loss": 1.0}))
+
+
+def test_without_noise_on_models_two_releases_give_a_gradient_without_the_tilt():
+    """Section IV.B: whoever hears w_i and its neighbours knows ∇J_i plus the tilt, which differences take away."""
+    fields = {"objective_bound": 5.0, "primal_scale": 1e-12, "label_epsilon": 2.0}
+    chosen = scenario(**{f"algorithm.{name}": value for name, value in fields.items()})
+    built = build(chosen)
+    heard = models(run(chosen))
+    near, own = sorted(built.graph[0]), built.training[0]
+    gamma, sums, seen = np.zeros(FEATURES), np.zeros(FEATURES), []
+    for w in heard:
+        seen.append(sums - gamma - 2 * 0.1 * len(near) * w[0])
+        gamma = gamma + 0.1 * sum(w[0] - w[j] for j in near)
+        sums = 0.1 * sum(w[0] + w[j] for j in near)
+    gradients = np.array([own.gradient(w[0]) for w in heard])
+    np.testing.assert_allclose(np.diff(seen, axis=0), np.diff(gradients, axis=0), atol=1e-7)
+    tilt = uniform_in_ball(Streams(3).generator("objective", 0), 5.0) / SERVERS
+    np.testing.assert_allclose(np.array(seen) - gradients, np.tile(tilt, (ROUNDS, 1)), atol=1e-7)
+
+
+# Users who choose their own ε.
+
+OFFERED = [0.3, 1.0, 1.0, 4.0]
+
+
+def chosen_epsilons(built) -> list[np.ndarray]:
+    """Each server's users' choices, drawn again."""
+    return [
+        np.array(OFFERED)[Streams(3).generator("label-epsilon", server).integers(4, size=part.rows)]
+        for server, part in enumerate(built.learning.parts)
+    ]
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.3])
+@pytest.mark.parametrize("scale", [None, "none"])
+def test_servers_undo_each_users_own_flips_whatever_the_length_of_the_rows(scale, loss):
+    fields = {"label_epsilon": OFFERED, "objective_bound": 0.5, "primal_scale": 0.2}
+    chosen = scenario(**{f"algorithm.{name}": value for name, value in fields.items()})
+    chosen = chosen.with_(**{"privacy.calibration": "paper", "network.access.loss": loss})
+    chosen = chosen if scale is None else chosen.with_(**{"data.scale": scale})
+    built = build(chosen)
+    parts, own, tilts, noise = [], [], [], np.zeros((ROUNDS, SERVERS, FEATURES))
+    spread = np.array([[0.2 * 0.8 ** (t / 2)] * SERVERS for t in range(ROUNDS)])
+    for server, (part, epsilons) in enumerate(zip(built.learning.parts, chosen_epsilons(built), strict=True)):
+        wrong = Streams(3).generator("labels", server).random(part.rows) < 1 / (1 + np.exp(epsilons))
+        arrived = built.reporting.reports[server].arrived
+        parts.append((np.asarray(part.X)[arrived], np.where(wrong, -part.y, part.y)[arrived]))
+        own.append(epsilons[arrived])
+        tilts.append(uniform_in_ball(Streams(3).generator("objective", server), 0.5) / SERVERS)
+        rng = Streams(3).generator("noise", server)
+        noise[:, server] = [rng.normal(0, spread[t, server], FEATURES) for t in range(ROUNDS)]
+    neighbours = [sorted(built.graph[server]) for server in range(SERVERS)]
+    plain = straight_line.pdml(parts, neighbours, ROUNDS, 0.1, 0.02, own, tilts, noise, spread)
+    np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-7)
+    longest = max(np.linalg.norm(X, axis=1).max() for X, _ in parts)
+    assert (longest > 1.0) == (scale == "none")
+
+
+@given(st.lists(st.floats(0.05, 30.0), min_size=1, max_size=6), st.integers(0, 2**32))
+def test_the_loss_is_unbiased_for_each_row_by_its_own_epsilon_and_as_steep_as_the_least_allows(epsilons, seed):
+    """Proposition 2, row by row."""
+    rng = np.random.default_rng(seed)
+    own, margins = np.array(epsilons), rng.normal(0, 3, len(epsilons))
+    loss = unbiased(LOGISTIC, own)
+    wrong = np.array([flip_probability(each) for each in epsilons])
+    mean = (1 - wrong) * loss.value(margins) + wrong * loss.value(-margins)
+    np.testing.assert_allclose(mean, LOGISTIC.value(margins), rtol=1e-9, atol=1e-12)
+    steepest = np.abs(loss.slope(margins.copy()))
+    assert np.all(steepest <= 1 / np.tanh(own / 2) * (1 + 1e-12))
+    assert loss.lipschitz == pytest.approx(1 / math.tanh(min(epsilons) / 2))
+    one = [unbiased(LOGISTIC, each).value(margins[[place]])[0] for place, each in enumerate(epsilons)]
+    np.testing.assert_array_equal(loss.value(margins), one)
+
+
+@given(st.lists(st.floats(0.05, 8.0), min_size=2, max_size=4, unique=True))
+@settings(max_examples=15)
+def test_the_run_is_charged_the_largest_epsilon_and_its_rows_the_steepest_loss(offered):
+    built = build(scenario(**{"algorithm.label_epsilon": offered, "algorithm.primal_scale": 0.5}))
+    for plan in built.calibration.plans:
+        assert plan.opening[0].mechanism == "reported-label"
+        numbers = dict(plan.opening[0].parameters)
+        assert (numbers["label_epsilon"], numbers["least_epsilon"]) == (max(offered), min(offered))
+        slope = dict(plan.rounds[0].charge.parameters)["lipschitz"]
+        assert slope == pytest.approx(1 / math.tanh(min(offered) / 2))
+
+
+def test_users_choose_as_often_as_the_list_says_and_without_a_look_at_their_label():
+    built = build(scenario(**{"algorithm.label_epsilon": OFFERED, "data.rows": 40000, "data.train": 30000}))
+    own = np.concatenate(chosen_epsilons(built))
+    labels = np.concatenate([part.y for part in built.learning.parts])
+    assert {value: round(float(np.mean(own == value)), 2) for value in (0.3, 1.0, 4.0)} == {
+        0.3: 0.25,
+        1.0: 0.5,
+        4.0: 0.25,
+    }
+    assert abs(np.corrcoef(own, labels)[0, 1]) < 0.02
+    method, privacy = built.scenario.algorithm, built.scenario.privacy
+    part = built.learning.parts[0]
+    told = [
+        method.reported(0, Dataset("other", part.X, y, part.labels), privacy, built.streams) for y in (part.y, -part.y)
+    ]
+    np.testing.assert_array_equal(told[0].epsilons, told[1].epsilons)
+    np.testing.assert_array_equal(told[0].epsilons, chosen_epsilons(built)[0])
+    kept = {value: float(np.mean((told[0].y == part.y)[told[0].epsilons == value])) for value in (0.3, 1.0, 4.0)}
+    for value, share in kept.items():
+        assert share == pytest.approx(1 - flip_probability(value), abs=0.04)
+
+
+def test_a_report_with_its_own_epsilon_is_one_number_longer_and_the_summary_tells_what_was_offered():
+    one, many = (run(scenario(rounds=2, **{"algorithm.label_epsilon": each})) for each in (1.0, OFFERED))
+    assert "label_epsilon" not in one.summary["privacy"]
+    assert many.summary["privacy"]["label_epsilon"] == {"least": 0.3, "median": 1.0, "largest": 4.0}
+    assert many.summary["privacy"]["claimed_epsilon"] == pytest.approx(4.0)
+    reports = [
+        sum(event.wire_bytes for _, _, event in each.events if isinstance(event, ReportsGathered))
+        for each in (one, many)
+    ]
+    assert reports[1] - reports[0] == 8 * 1500
+
+
+def test_an_audit_wants_to_know_the_epsilon_of_the_user_in_question():
+    with pytest.raises(ScenarioError, match=r"^algorithm.label_epsilon: an audit .* give one number, not a list$"):
+        pair(*audited_world("pdml", algorithm__label_epsilon=[1.0, 2.0]))
+
+
+@pytest.mark.parametrize("wrong", [[], [0.0], [1.0, -1.0], ["1"], {"least": 1.0}, True])
+def test_what_is_no_epsilon_of_a_label_is_refused(wrong):
+    with pytest.raises(ScenarioError, match=r"^algorithm\.label_epsilon.*a number above 0"):
+        scenario(**{"algorithm.label_epsilon": wrong})
+
+
+def test_rows_in_another_order_need_another_loss():
+    """A loss of each row's own ε is of all rows in their order: the two are taken together."""
+    rng = np.random.default_rng(0)
+    X, y, own = rng.normal(size=(5, 3)), np.sign(rng.normal(size=5)), np.array([0.2, 0.5, 1.0, 2.0, 9.0])
+    order, theta = rng.permutation(5), rng.normal(size=3)
+    first = LocalObjective(X, y, unbiased(LOGISTIC, own), 0.1).gradient(theta)
+    second = LocalObjective(X[order], y[order], unbiased(LOGISTIC, own[order]), 0.1).gradient(theta)
+    np.testing.assert_allclose(first, second, rtol=1e-12)

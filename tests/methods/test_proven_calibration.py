@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -216,37 +215,11 @@ def test_less_noise_more_curvature_or_more_releases_are_never_cheaper(
     assert price(problem, plan.sigma1, releases, 0.5 * delta) >= here
 
 
-@given(
-    st.builds(LocalProblem.of, st.integers(20, 1000), st.integers(1, 3), st.floats(0.005, 0.02), st.just(0.0)),
-    st.floats(0.05, 0.5),
-    st.integers(20, 200),
-    bounds,
-)
-@settings(max_examples=60, deadline=None)
-def test_a_refusal_says_how_many_rounds_and_rows_would_fit(
-    problem: LocalProblem, epsilon: float, releases: int, bound: str
-) -> None:
-    try:
-        proven_pp(problem, epsilon, DELTA, releases, bound=bound)
-    except BudgetError as error:
-        said = re.search(r"; (\d+) such rounds would fit, or about (\d+) rows", str(error))
-    else:
-        assume(False)
-        return
-    assert said is not None
-    rounds, rows = map(int, said.groups())
-    if rounds:
-        proven_pp(problem, epsilon, DELTA, rounds, bound=bound)
-    with pytest.raises(BudgetError):
-        proven_pp(problem, epsilon, DELTA, rounds + 1, bound=bound)
-    proven_pp(replace(problem, rows=rows), epsilon, DELTA, releases, bound=bound)
-
-
 def test_a_budget_below_the_curvature_part_is_refused_with_what_would_fit() -> None:
     small = LocalProblem.of(300, 2, 0.01, 1e-4)
-    with pytest.raises(BudgetError, match=r"30·log\(1\+κ\) and more .* 6 such rounds would fit"):
+    with pytest.raises(BudgetError, match=r"30·log\(1\+κ\) and more .* before any noise is counted"):
         proven_pp(LocalProblem.of(1000, 2, 0.01, 1e-4), 0.5, DELTA, 30, bound="moments")
-    with pytest.raises(BudgetError, match=r"30 objective perturbations, κ = 0\.0208, .* \d+ such rounds would fit"):
+    with pytest.raises(BudgetError, match=r"30 objective perturbations, κ = 0\.0208, costs ε = "):
         proven_pp(small, 0.5, DELTA, 30)
 
 

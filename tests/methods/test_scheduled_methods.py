@@ -182,6 +182,51 @@ def test_r_admm_solves_in_odd_rounds_and_recycles_in_even_ones(loss, calibration
     np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-7)
 
 
+OWN = {"agent_eta": [0.05, 0.08, 0.06, 0.07, 0.05, 0.09], "agent_growth": [1.05, 1.0, 1.1, 1.02, 0.97, 1.0]}
+
+
+@pytest.mark.parametrize("calibration", ["proven", "paper", "none"])
+def test_r_admm_has_a_penalty_of_its_own_for_each_agent_beside_one_dual_step(calibration):
+    fields = OWN | {"dual_step": 0.04, "gamma": 0.3, "noise_growth": 0.9}
+    chosen = scenario("r-admm", **{f"algorithm.{name}": value for name, value in fields.items()})
+    chosen = chosen.with_(**{"privacy.calibration": calibration})
+    setting = Setting(chosen)
+    grown = np.array(OWN["agent_growth"]) ** np.arange(ROUNDS)[:, None]
+    plain = straight_line.r_admm(
+        *(setting.parts, setting.neighbours, ROUNDS, np.array(OWN["agent_eta"]) * grown, 0.3 * grown, 1e-3),
+        *(setting.n, setting.b2, setting.spread),
+        dual=np.full(ROUNDS, 0.04),
+    )
+    np.testing.assert_allclose(models(run(chosen)), plain, rtol=0, atol=1e-7)
+
+
+def test_r_admm_with_penalties_of_the_agents_own_still_reaches_the_optimum_of_uneven_shares():
+    fields = {"agent_eta": [0.1, 0.16, 0.12, 0.14, 0.1, 0.18], "dual_step": 0.1, "regulariser": 0.05, "gamma": 0.2}
+    chosen = scenario("r-admm", **{f"algorithm.{field}": value for field, value in fields.items()})
+    chosen = chosen.with_(rounds=400, **{"privacy.calibration": "none", "data.rows": 900, "algorithm.tolerance": 1e-10})
+    parts = [(np.asarray(part.X), part.y) for part in build(chosen).learning.parts]
+    best = straight_line.optimum(parts, 0.05)
+    np.testing.assert_allclose(models(run(chosen), 400)[-2], np.tile(best, (AGENTS, 1)), atol=1e-6)
+
+
+def test_each_agents_own_penalty_has_the_price_of_its_own_theorem():
+    """Theorem IV.1 with η_i(2k−1) for η, at the worst agent; and theorem 4 of the proofs for each exact minimiser."""
+    rate = 300.0
+    fields = OWN | {"dual_step": 0.01, "noise_rate": rate}
+    chosen = scenario("r-admm", **{f"algorithm.{name}": value for name, value in fields.items()})
+    built = build(chosen)
+    claimed, exact = [], []
+    for size, eta, growth in zip(built.sizes, OWN["agent_eta"], OWN["agent_growth"], strict=True):
+        curvature = 1e-3 + 2 * eta * growth ** np.arange(0, ROUNDS, 2) * size.degree
+        claimed.append(np.sum(2 / size.rows * (1.4 * 0.25 / curvature + rate)))
+        exact.append(np.sum(2 * rate / size.rows + np.log1p(0.25 / (size.rows * curvature))))
+    privacy = run(chosen).summary["privacy"]
+    assert privacy["claimed_epsilon"] == pytest.approx(max(claimed), rel=1e-9)
+    # Beside the pure part there is the small Gaussian noise of the approximate minimiser; moments may price it lower.
+    assert 0.5 * max(exact) < privacy["proven_epsilon"] < 1.05 * max(exact)
+    assert len(set(np.round(claimed, 12))) == AGENTS
+
+
 def test_even_rounds_of_r_admm_broadcast_but_cost_neither_privacy_nor_gradients():
     spent, gradients = {0: 0, 1: 0}, {0: 0, 1: 0}
     for _, _, event in run(scenario("r-admm")).events:
@@ -261,6 +306,8 @@ def test_the_papers_privacy_theorems_are_refused_where_they_say_nothing():
         build(scenario("m-admm", **growing))
     with pytest.raises(ScenarioError, match=r"algorithm\.agent_dual_step: 2 values for 6 agents"):
         build(scenario("m-admm", **{"algorithm.agent_dual_step": [0.1, 0.2]}))
+    with pytest.raises(ScenarioError, match=r"algorithm\.agent_eta: 2 values for 6 agents"):
+        build(scenario("r-admm", **{"algorithm.agent_eta": [0.1, 0.2]}))
     few = {"data.rows": 60, "data.train": 42, "algorithm.eta": 1e-3, "privacy.epsilon": 1e9}
     for name in ("m-admm", "dvp", "r-admm"):
         with pytest.raises(ScenarioError, match="too few rows"):

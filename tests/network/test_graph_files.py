@@ -8,6 +8,7 @@ import networkx as nx
 import pytest
 
 from simnet.errors import ScenarioError
+from simnet.network.edge_attributes import edge_weight
 from simnet.network.model import LinkModel, Override, link_models
 from simnet.network.topology import FromFile, agent_names
 from simnet.streams import Streams
@@ -217,3 +218,11 @@ def test_kilometres_need_coordinates(tmp_path):
     with pytest.raises(ScenarioError, match=r"latency\.per_unit is missing: .* has kilometres"):
         links_of(graph, latency={"kind": "distance"})
     assert links_of(graph, latency={"kind": "distance", "per_unit": 2})[0, 1].latency.constant == 6
+
+
+@pytest.mark.parametrize(
+    ("told", "read"), [("0", 0.0), ("2.5", 2.5), (3, 3.0), ("-1", None), ("inf", None), ("nan", None), ("heavy", None)]
+)
+def test_a_weight_is_a_number_of_at_least_nothing_or_is_not_there(told, read):
+    assert edge_weight({" Weight ": told, "label": "x"}, "an edge") == ({} if read is None else {"weight": read})
+    assert edge_weight({"label": told}, "an edge") == {}

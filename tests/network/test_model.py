@@ -6,7 +6,7 @@ import networkx as nx
 import pytest
 
 from simnet.errors import ScenarioError
-from simnet.network.model import Access, LinkModel, Override
+from simnet.network.model import PRESETS, Access, LinkModel, Override
 from tests.network.models import refusal
 
 
@@ -81,3 +81,19 @@ def test_only_links_between_agents_have_a_length():
     with pytest.raises(ScenarioError, match=r"^network\.access\.latency\.kind = 'distance': only links between agents"):
         Access(latency=distance).read(Path)
     assert LinkModel(latency=distance).over(3.0).latency.constant == 3
+
+
+def test_presets_have_the_headers_and_speeds_that_their_sources_say():
+    """docs/network.md has the sources."""
+    parts = {name: LinkModel(preset=name) for name in PRESETS}
+    air = {"lorawan", "lora"}
+    assert {name: link.overhead for name, link in parts.items()} == {
+        name: 1 + 7 + 1 + 4 if name in air else 20 + 8 for name in PRESETS
+    }
+    ethernet, wifi = 18 + 20, 26 + 8 + 4
+    framed = {"lan": ethernet, "wan": ethernet, "congested-wifi": wifi}
+    assert {name: link.framing for name, link in parts.items()} == {name: framed.get(name, 0) for name in PRESETS}
+    assert parts["lorawan"].bandwidth == pytest.approx(7 * 125_000 / 2**7 * 4 / 5, abs=5)
+    for name, products, seconds in (("wan", 1, 0.04), ("satellite", 2, 0.28)):
+        link = parts[name]
+        assert link.queue.limit * 8 == pytest.approx(products * link.bandwidth * seconds, rel=0.05)

@@ -240,3 +240,18 @@ def test_a_plain_bandwidth_stays_a_plain_number():
         world(**{"network.link.bandwidth": "fast"})
     with pytest.raises(ScenarioError, match=r"bandwidth\.file is missing"):
         world(**{"network.link.bandwidth": {"kind": "mahimahi"}})
+
+
+@pytest.mark.parametrize("paced", [False, True])
+@given(size=st.integers(1, 500), begin=st.floats(0.0, 5.0))
+def test_who_hands_over_packet_after_packet_is_never_refused_and_loses_no_time(tmp_path_factory, paced, size, begin):
+    """A queue of nothing refuses no packet that is handed over when the one before has left."""
+    plain = LinkModel(bandwidth=800.0, mtu=60, queue=0)
+    steps = line(tmp_path_factory.getbasetemp(), ["0,800", "1,80", "2,8000", "3,0", "4,800"], "steps")
+    model = steps.model_copy(update={"mtu": 60, "overhead": 28}) if paced else plain
+    told, sender = (Transmitter(model, Streams(1), "") for _ in range(2))
+    now = begin
+    for weight in sender.weights(size):
+        now = sender.packet(now, weight)[1]
+    assert told.unhindered(begin, size) == pytest.approx(now, rel=1e-9)
+    assert told.on_wire(size) == sum(sender.weights(size)) == size + 28 * -(-size // 32)

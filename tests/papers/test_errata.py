@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
-from simnet.methods.dp_admm import paper_sigma
+from simnet.methods import METHODS
+from simnet.methods.dp_admm import FusedLasso, LassoSteps, paper_sigma
 from simnet.methods.pp_admm import PaperBudget
 from simnet.privacy import claims, curves
 from simnet.privacy.ledger import Charge, account
@@ -109,3 +113,25 @@ def test_10_pdmls_primal_noise_loses_geometrically():
         losses.append(account(charges, DELTA).proven_epsilon)
     assert losses[1] > 3 * losses[0]
     assert losses[2] > 3 * losses[1]
+
+
+ERRATA = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
+
+
+def test_every_erratum_says_whether_the_papers_version_is_available():
+    rows = [line.strip("| ").split(" | ") for line in ERRATA.splitlines() if re.match(r"\| \d", line)]
+    assert [int(cells[0]) for cells in rows] == [*range(1, 20)]
+    assert {int(cells[0]) for cells in rows if "*not available*" in cells[5]} == {2, 6, 9}
+    named = {field for cells in rows for field in re.findall(r"`algorithm\.(\w+)", cells[5])}
+    known = {field for method in METHODS.values() for field in method.model_fields}
+    assert named <= known
+    assert {"sensitivity", "threshold_noise", "test", "gamma", "agent_dual_step", "objective_bound"} <= named
+
+
+def test_what_is_said_to_be_unavailable_is_what_simnet_repairs():
+    """2: a floor that falls with ε; 6: at most c answers; 9: a dual at zero."""
+    floors = [PaperBudget(epsilon, DELTA, 30).regulariser_floor(ROWS) for epsilon in (0.5, 10.0)]
+    assert floors[0] > floors[1]
+    assert plan().test.cap == 15
+    lasso = FusedLasso(scipy.sparse.csr_array(np.eye(2)), 1e-5, 1.0, 0.1, 2.0)
+    assert not LassoSteps(lasso, accelerated=True)._u.any()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simnet.errors import BudgetError
 from simnet.privacy import claims, curves
 from simnet.privacy.curves import ORDERS
-from simnet.privacy.ledger import Account, Charge, Ledger, account, claimed, network
+from simnet.privacy.ledger import RECYCLED, Account, Charge, Ledger, account, claimed, network
 from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.problem import LocalProblem
 from tests.methods.plans import proven_ipp, proven_pp
@@ -247,3 +247,12 @@ def test_the_claimed_price_alone_is_the_one_of_the_whole_account():
     ]
     plain = sum(2 / 500 * (1.4 * 0.25 / 0.3 + 3.0 + t) for t in range(4))
     assert claimed(charges, 1e-4) == account(charges, 1e-4).claimed_epsilon == pytest.approx(plain)
+
+
+def test_only_what_was_paid_for_can_be_recycled_later() -> None:
+    ledger = Ledger(DELTA)
+    assert not ledger.paid
+    ledger.spend(RECYCLED)
+    assert not ledger.paid, "recycled values are made of others"
+    ledger.spend(gradient(0.5))
+    assert ledger.paid

@@ -142,7 +142,7 @@ def test_pdmls_primal_noise_loses_geometrically() -> None:
     plans = decaying_rounds(problem, v, decay, 10, tolerance=0.0)
     delta_w = 2 * (math.e + 1) / ((math.e - 1) * 500 * 0.3)
     square = (delta_w / v) ** 2 * sum(decay**-t for t in range(10))
-    charges = [label_charge(label), *(plan.charge for plan in plans)]
+    charges = [label_charge((label,)), *(plan.charge for plan in plans)]
     spent = account(charges, DELTA)
     assert spent.proven_epsilon == pytest.approx(trade_offs.epsilon(TradeOff(square), DELTA))
     by_curves = account([replace_bound(charge) for charge in charges], DELTA).proven_epsilon

@@ -198,3 +198,11 @@ def test_every_kind_of_event_can_be_told(compare, kind):
     found = compare(around(sample(kind)), around())
     assert found.sentence.startswith("event 2 (A at t = 3.2 s, B at t = 9.0 s): A: ")
     assert "{" not in found.sentence
+
+
+@pytest.mark.parametrize("length", [50, 58, 59, 500])
+def test_a_long_value_is_told_by_its_beginning(compare, length):
+    one, two = (around(ev.FaultBegan(letter * length, 0)) for letter in "ab")
+    told = str(compare(one, two))
+    shown = "a" * length if length <= 58 else "a" * 56 + "..."
+    assert f": fault is '{shown}" in told

@@ -114,3 +114,10 @@ def test_on_a_shared_medium_a_transmission_is_paid_once_and_each_reception_by_it
     summary = run(Scenario.of(network(network={"medium": "shared"}, cost=cost))).summary
     assert summary["communication"]["transmissions"] == summary["cost"]["energy"] == 60
     assert summary["communication"]["delivered"] == summary["cost"]["money"] == 120
+
+
+def test_who_uses_no_values_has_missed_none_and_none_was_stale():
+    star = {"topology": {"kind": "star", "agents": 3}, "algorithm": {"name": "dp-admm", "graph": "none"}}
+    hub, *leaves = run(Scenario.of(network(**star))).agents
+    assert (hub["staleness_mean"], hub["missed_share"]) == (0.0, 0.0)
+    assert [leaf["missed_share"] for leaf in leaves] == [0.0, 0.0]

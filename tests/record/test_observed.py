@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from simnet import Scenario, run
+from simnet.record.observed import Observed
 
 BASE = {
     "rounds": 1,
@@ -70,3 +72,31 @@ def test_where_times_depend_on_the_data_no_single_agent_is_told_less_than_all():
     """Who has heard whom is then data, and the theorem needs it to be none."""
     found, proven = against(**{"compute.per_gradient": 0.01, "network.pacing": {"kind": "barrier", "patience": 0.001}})
     assert set(found.values()) == {proven}
+
+
+@pytest.mark.parametrize("averaging", ["plain", "push-sum", "relayed"])
+def test_messages_are_the_sums_of_first_models_that_the_method_makes_of_them(averaging):
+    """Against the method as matrices: agents mix with 1/3 each on a ring, or pass a third of what they have."""
+    agents, rounds = 5, 3
+    method = {"name": "gossip", "averaging": averaging} | ({"relay_sigma": 0.3} if averaging == "relayed" else {})
+    result = run(Scenario.of(BASE).with_(**{"rounds": rounds, "topology.agents": agents, "algorithm": method}))
+    found = Observed()
+    for entry in result.events:
+        found(*entry)
+
+    width = agents * (rounds + 1 if averaging == "relayed" else 1)
+    held, told = np.eye(agents, width), np.zeros((agents, width))
+    for t in range(1, rounds + 1):
+        message = held.copy()
+        if averaging == "relayed":
+            message[:, agents * t : agents * (t + 1)] += np.eye(agents)  # each has noise of its own on it
+        if averaging == "push-sum":
+            message = told + held / 3
+        for sender in range(agents):
+            assert [float(x) for x in found.coefficients(sender, t)] == pytest.approx(message[sender])
+        fresh = message - told if averaging == "push-sum" else message / 3
+        held, told = held / 3 + np.roll(fresh, 1, axis=0) + np.roll(fresh, -1, axis=0), message
+    charges = [event for _, _, event in result.events if event.kind == "privacy.spent"]
+    sigmas = {each.agent: each.parameters["sigma"] for each in charges if each.mechanism == "primal-gaussian"}
+    assert [float(each) for each in found.noise.variances] == pytest.approx([sigmas[a] ** 2 for a in range(agents)])
+    assert float(found.noise.relay_variance) == pytest.approx(0.09 if averaging == "relayed" else 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from collections import Counter
 
@@ -17,6 +18,7 @@ from simnet.record import events, fitness, publication
 from simnet.record.log import read
 from simnet.record.publication import publish
 from simnet.record.verify import replay, verify
+from simnet.report.run_facts import read_run
 from tests.worlds import ROWS
 
 BASE = {
@@ -133,24 +135,24 @@ def test_rows_that_scale_each_other_are_not_given_away(tmp_path):
     rows = np.round(rng.uniform(-0.5, 0.5, (90, 3)), 3)
     labels = np.where(rng.random(90) < 0.5, 1, -1)
     parts = {}
-    for columns in (None, "as-they-are"):
+    for scale in (None, "rows"):
         for secret in (0.5, 40.0):
             rows[0, 1] = secret
             table = np.column_stack([rows, labels])
             np.savetxt(tmp_path / "own.csv", table, fmt="%g", delimiter=",", header="a,b,c,label", comments="")
-            data = {"source": str(tmp_path / "own.csv")} | ({"columns": columns} if columns else {})
+            data = {"source": str(tmp_path / "own.csv")} | ({"scale": scale} if scale else {})
             scenario = Scenario.of(BASE | {"data": data, "privacy": {"epsilon": 9.0, "noise": "fresh"}})
             dealt = [part.X for part in build(scenario).learning.parts]
-            parts[columns, secret] = np.vstack([each.toarray() if hasattr(each, "toarray") else each for each in dealt])
+            parts[scale, secret] = np.vstack([each.toarray() if hasattr(each, "toarray") else each for each in dealt])
         folder = run(scenario, tmp_path / "runs").folder
-        if columns is None:
+        if scale is None:
             with pytest.raises(LogError, match="a row that holds one changes all others"):
                 publish(folder, tmp_path / "published")
         else:
             publish(folder, tmp_path / "published")
-    moved = {c: int(np.count_nonzero((parts[c, 0.5] != parts[c, 40.0]).any(axis=1))) for c in (None, "as-they-are")}
+    moved = {c: int(np.count_nonzero((parts[c, 0.5] != parts[c, 40.0]).any(axis=1))) for c in (None, "rows")}
     assert moved[None] > 60
-    assert moved["as-they-are"] <= 1
+    assert moved["rows"] <= 1
 
 
 @pytest.mark.parametrize("log", [{"kinds": ["release", "broadcast"]}, {"sample": 0.4}])
@@ -177,3 +179,16 @@ def test_labels_that_deal_the_rows_are_told_in_the_summary(tmp_path):
     skewed = run(Scenario.of(BASE).with_(**{"data.partition": "skewed"}))
     assert skewed.summary["privacy"]["caveats"] == [fitness.LABELS_DEAL]
     assert run(Scenario.of(BASE)).summary["privacy"]["caveats"] == []
+
+
+def test_yardsticks_look_at_all_rows_so_a_published_record_has_none(kept, given, tmp_path):
+    """The optimum of all rows is computed without noise: who knows all rows but one can try that one's values."""
+    assert kept.summary["yardsticks"]["optimum"] is not None
+    assert not any(b"yardsticks" in path.read_bytes() for path in given.iterdir())
+    smuggled = tmp_path / "smuggled"
+    shutil.copytree(given, smuggled)
+    summary = json.loads((given / "summary.json").read_text()) | {"yardsticks": kept.summary["yardsticks"]}
+    (smuggled / "summary.json").write_text(json.dumps(summary))
+    (finding,) = verify(smuggled, ALIGNED).findings
+    assert "a published record has none" in finding
+    assert "yardsticks" not in read_run(smuggled).summary

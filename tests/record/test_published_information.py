@@ -52,6 +52,7 @@ def blind(monkeypatch):
 
     monkeypatch.setattr("simnet.methods.pp_admm.gridded", release)
     monkeypatch.setattr("simnet.methods.ipp_admm.gridded", release)
+    monkeypatch.setattr("simnet.privacy.objective_perturbation.gridded", release)
     monkeypatch.setattr(NoiseSchedule, "on_grid", lambda self, plan, value: release(value, 0.0))
     monkeypatch.setattr(SparseVector, "test", answer)
     monkeypatch.setattr(simnet.build, "fresh_key", lambda: bytes(32))

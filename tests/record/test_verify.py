@@ -121,6 +121,14 @@ def test_the_time_it_took_does_not_matter(folder):
     assert not replay(folder).findings
 
 
+def test_the_summary_of_an_older_version_need_not_tell_of_tests(tmp_path):
+    folder = store(lawful(agents=4, rounds=4, tested=True), tmp_path)
+    edit(folder / "summary.json", lambda summary: summary["tests"].update(asked=1))
+    assert any("tests.asked is 1" in finding for finding in replay(folder).findings)
+    edit(folder / "summary.json", lambda summary: summary.pop("tests"))
+    assert not replay(folder).findings
+
+
 def test_a_figure_that_was_changed_is_named_with_both_values(folder):
     edit(folder / "summary.json", lambda summary: summary["communication"].update(lost=0))
     (finding,) = replay(folder).findings

@@ -210,6 +210,47 @@ def test_a_study_is_coloured_by_the_field_that_the_reader_chooses(tab, study_pag
     assert tab.ask(panels) == ["algorithm admm", "algorithm pp-admm"]
 
 
+def test_the_slider_of_a_study_tells_what_another_target_costs(tab, study_page):
+    tab.open(study_page)
+    before = tab.ask("document.getElementById('reach-answer').textContent")
+    assert before == tab.ask("document.getElementById('answer').textContent")
+    assert before.startswith("The least cost of a test error of ")
+    tab.ask(
+        "const range = document.getElementById('target'); range.value = Number(range.value) - 1;"
+        " range.dispatchEvent(new Event('input'))"
+    )
+    after = tab.ask("document.getElementById('reach-answer').textContent")
+    assert after != before
+    assert tab.ask("document.querySelectorAll('#reach-table tbody tr').length") == 4
+
+
+def test_a_click_on_the_legend_hides_a_line_and_another_shows_it(tab, study_page):
+    tab.open(study_page)
+    chart = "document.querySelector('#multiple-charts .chart')"
+    lines = f"{chart}.querySelectorAll('path[fill=none]').length"
+    click = f"{chart}.querySelector('.legend button').click()"
+    assert tab.ask(lines) == 2
+    tab.ask(click)
+    assert tab.ask(lines) == 1
+    tab.ask(click)
+    assert tab.ask(lines) == 2
+
+
+def test_a_chart_is_saved_as_numbers_and_as_a_picture_that_needs_no_page(tab, study_page):
+    tab.open(study_page)
+    tab.ask(
+        "window.saved = []; HTMLAnchorElement.prototype.click = () => {};"
+        " URL.createObjectURL = (blob) => { window.saved.push(blob); return '#'; }; 0"
+    )
+    tab.ask(
+        "document.querySelector('#multiple-charts .chart').querySelectorAll('.foot button').forEach((b) => b.click())"
+    )
+    drawn, numbers = tab.ask("Promise.all(window.saved.map((blob) => blob.text()))")
+    assert numbers.startswith("series,round,value,low,high\n")
+    assert "var(--" not in drawn
+    assert 'xmlns="http://www.w3.org/2000/svg"' in drawn
+
+
 def test_a_study_fits_a_phone(tab, study_page):
     tab.open(study_page, width=390, height=844, dark=True)
     assert tab.ask("document.documentElement.scrollWidth") == 390

@@ -39,9 +39,25 @@ def test_of_an_underlay_the_busiest_link_has_a_card(tmp_path):
     assert "routes over it:" in page
 
 
+def test_a_test_error_stands_beside_its_yardsticks(tmp_path):
+    folder = run(world(), tmp_path).folder
+    assert folder is not None
+    page = run_page(read_run(folder))
+    assert "Constant answer" in page
+    assert "of all rows without privacy" in page
+    assert "Constant answer" not in run_page(read_run(folder / "events.jsonl.zst"))
+
+
 def test_a_published_record_says_what_it_is_fit_for_and_that_nobody_can_repeat_it(tmp_path):
     kept = run(world(**{"algorithm": {"name": "pp-admm", "eta": 0.5}, "privacy.noise": "fresh"}), tmp_path / "runs")
     page = run_page(read_run(publish(kept.folder, tmp_path / "published")))
     assert "This record is fit for publication" in page
     assert "nobody else can repeat the run" in page
     assert "Save the scenario below" not in page
+
+
+def test_a_page_says_which_output_its_test_error_is_of(tmp_path):
+    chosen = [{"kind": "tail", "headline": True}, "last"]
+    page = run_page(read_run(run(world(output=chosen), tmp_path).folder))
+    assert "mean over agents, of tail" in page
+    assert '"measures": ["test_error_last"]' in page or '"measures":["test_error_last"]' in page

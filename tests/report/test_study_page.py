@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import simnet
 from simnet.report import report
 from simnet.report.study_page import StudyFacts, front, read_study
 from simnet.studies.aggregate import bounds
+from simnet.studies.reaching import reach
 from simnet.studies.results import StudyResult
 from tests import worlds
 
@@ -42,6 +44,14 @@ def test_a_setting_has_the_mean_and_interval_of_its_runs(folder, facts):
             assert row[name] == pytest.approx((values.mean(), *bounds(values, "t")))
 
 
+def test_the_page_says_what_errors_are_held_against(folder, facts):
+    runs = StudyResult.load(folder).runs.drop_nulls("test_error")
+    for name in ("constant", "optimum", "best_optimum"):
+        mean = runs.filter(runs["algorithm.eta"] == 0.01)[f"yardsticks_{name}"].mean()
+        assert facts.yardsticks[name] == pytest.approx((mean, mean)), "both settings have the same rows"
+    assert "Constant answer" in report(folder, folder / "again.html").read_text()
+
+
 def test_failed_runs_are_told_apart_with_their_reason(facts):
     assert facts.planned == 12
     assert len(facts.runs["seed"]) == 6
@@ -65,6 +75,17 @@ def test_the_page_holds_every_run_and_no_markup_from_names(folder, tmp_path):
     assert text.count("</script>") == 2
     assert "small &lt;/script&gt;" in text
     assert report(folder) == folder / "report.html"
+
+
+def test_the_page_begins_with_what_the_command_answers(folder, facts):
+    study = StudyResult.load(folder)
+    question = facts.reach
+    assert question is not None
+    assert question.first == reach(study, question.targets[question.start]).answer()
+    assert html.escape(question.first) in report(folder, folder / "answered.html").read_text()
+    for cost in ("bytes", "rounds"):
+        for place, target in enumerate(question.targets):
+            assert question.data()["answers"][cost][place] == reach(study, target, cost).answer()
 
 
 POINTS = st.lists(st.tuples(*[st.one_of(st.none(), st.integers(0, 5))] * 3), max_size=12)

@@ -223,7 +223,7 @@ _WHOLE_TABLES = [
         ("network.override", "one table where a list is meant", "[network.override]\nagent = 1"),
         ("network.override.1.agent", "the second exception", "[network]\noverride = [{ agent = 0 }, { agent = -1 }]"),
         ("network.link.loss", "a shorthand loss above 1", "[network.link]\nloss = 1.4"),
-        ("network.link.loss", "a shorthand loss in percent", "[network.link]\nloss = '5 %'"),
+        ("network.link.loss", "a shorthand loss in percent", "[network.link]\nloss = '500 %'"),
         ("network.link.latency", "a shorthand time in an unknown unit", "[network.link]\nlatency = '20 m'"),
         ("network.pacing", "a shorthand pacing misspelt", "[network]\npacing = 'dead-line'"),
         ("netwrok", "a misspelt section", "[netwrok]\ncodec = 'float32'"),

@@ -83,7 +83,10 @@ def accepted(check: Callable[[Any], Any]) -> st.SearchStrategy[Any]:
         return st.booleans()
     if isinstance(check, Either):
         return st.one_of(*map(accepted, check.checks))
-    anything = st.integers(1, 10**6) | st.floats(0.01, 0.99) | texts() | st.lists(st.integers(0, 5), min_size=1)
+    lists = st.lists(st.integers(0, 5), min_size=1) | st.lists(st.integers(1, 5), min_size=1)
+    tables_of_words = st.dictionaries(st.sampled_from(["job", "city"]), st.just(["clerk", "nurse"]), min_size=1)
+    one_of_many = st.sampled_from([";", "|", "\t"]) | tables_of_words
+    anything = st.integers(1, 10**6) | st.floats(0.01, 0.99) | texts() | lists | one_of_many
     return anything.filter(lambda value: _accepts(check, value))
 
 

@@ -25,7 +25,7 @@ from tests.worlds import STUDIED
 
 ROOT = Path(simnet.__file__).parents[1]
 ROWS = "label,a,b\n" + "".join(f"{(i * i) % 7 > 3},{i / 100},{(i * 7) % 5}\n" for i in range(100))
-TEXTS_THAT_ARE_NO_FILES = {"name", "noise_name", "label", "positive", "attach"}
+TEXTS_THAT_ARE_NO_FILES = {"separator", "name", "noise_name", "label", "positive", "attach"}
 EDGES = "0 1\n1 2\n2 3\n3 0\n"
 
 
@@ -141,7 +141,7 @@ def test_a_hash_of_the_rows_is_no_oracle_in_a_published_record(tmp_path):
     (tmp_path / "rows.csv").write_text(ROWS)
     (tmp_path / "edges").write_text(EDGES)
     changes = {
-        "data": {"source": "rows.csv", "label": 0, "columns": "as-they-are"},
+        "data": {"source": "rows.csv", "label": 0, "scale": "rows"},
         "topology": {"kind": "file", "file": "edges"},
         "algorithm": {"name": "pp-admm"},
         "privacy": {"epsilon": 10.0, "noise": "fresh"},

@@ -32,6 +32,7 @@ def test_the_parts_of_a_file_are_told_with_place_fields_defaults_and_meaning():
         "data.source",
         "data.partition",
         "metric",
+        "output",
     ]
 
 

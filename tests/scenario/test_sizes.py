@@ -124,3 +124,10 @@ def test_memory_in_words(amount, told):
 )
 def test_time_in_words(seconds, told):
     assert time_told(seconds) == told
+
+
+def test_releases_that_are_kept_for_outputs_need_memory_and_no_more_of_it_than_there_are_rounds():
+    ten, more, most = (
+        estimate(asking(rounds=50, output=[{"kind": "tail", "releases": k}])).memory for k in (10, 40, 10**9)
+    )
+    assert estimate(asking(rounds=50)).memory < ten < more < most < 5 * more

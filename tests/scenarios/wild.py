@@ -96,7 +96,7 @@ def values(check: Callable[[Any], Any]) -> st.SearchStrategy[Any]:
         return st.booleans()
     if isinstance(check, Either):
         return st.one_of(*map(values, check.checks))
-    pool: list[Any] = [*WORDS, *FILES, *FLOATS, *WHOLES, [0], [0, 1], [0, 1, 2]]
+    pool: list[Any] = [*WORDS, *FILES, *FLOATS, *WHOLES, [0], [0, 1], [0, 1, 2], [1, 2], ";", {"job": ["clerk"]}]
     if isinstance(check, Number):
         bounds = {check.low, check.high, check.least} - {math.inf, -math.inf}
         pool = [*WHOLES, *map(int, bounds)] if check.whole else [*FLOATS, *bounds]

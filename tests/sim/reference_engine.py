@@ -18,7 +18,7 @@ import pytest
 from simnet import Scenario, build, run
 from simnet.agent import pacing
 from simnet.errors import SimnetError
-from simnet.learning.evaluation import RoundFigures, Scoreboard
+from simnet.learning.evaluation import RoundFigures, Scoreboard, State
 from simnet.methods.peer import Work, alone
 from simnet.network import link, loss, queueing
 from simnet.network.draws import Blocks, Draw
@@ -35,7 +35,7 @@ from simnet.sim.reliable import Reliable
 from simnet.sim.sim_events import Meeting, Message
 from simnet.sim.virtual_port import VirtualPort
 from simnet.streams import Streams
-from simnet.vectors import Parts, Vector
+from simnet.vectors import Parts
 
 AT_ONCE, ARRIVAL, ROUND_END, NEW_WORK, SOLVING = -1, 0, 1, 2, 3
 
@@ -136,8 +136,8 @@ class ReferenceEngine:
     def emit(self, event: events.Event) -> None:
         self.bus.emit(self.now, event)
 
-    def note(self, agent: int, round: int, theta: Vector, dual: Vector) -> None:
-        for figures in self.scoreboard.note(agent, round, theta, dual):
+    def note(self, agent: int, round: int, state: State) -> None:
+        for figures in self.scoreboard.note(agent, round, state):
             self._evaluated(figures)
 
     def retire(self) -> None:

@@ -141,7 +141,7 @@ def test_agents_that_all_wait_for_ever_stop_the_run_with_a_sentence():
 
 def test_an_error_of_an_agent_is_the_error_of_the_run():
     engine = assemble(build(world()), Bus())
-    engine.ports[2].finished = lambda round, peer: 1 / 0
+    engine.ports[2].finished = lambda round, peer, outputs: 1 / 0
     with pytest.raises(ZeroDivisionError):
         engine.run()
 

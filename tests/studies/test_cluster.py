@@ -24,7 +24,7 @@ from simnet.studies.runs import plan
 from simnet.studies.sweep import executor, read
 from tests.worlds import STUDIED, study_content
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'simnet[cluster]'")
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'simnet-dp[cluster]'")
 dask = pytest.importorskip("dask")
 psutil = pytest.importorskip("psutil")  # a dependency of Dask
 ROOT = Path(simnet.__file__).parents[1]

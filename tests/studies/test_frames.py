@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import simnet
+from simnet.cli.study_tables import means_table
+from simnet.report.study_page import read_study
 from tests import worlds
 
 
@@ -35,3 +37,19 @@ def test_a_run_says_how_far_its_slowest_agent_came():
     scenario = worlds.STUDIED | {"fault": faults, "network": network}
     found = simnet.study(worlds.study_content(scenario=scenario), workers=1)
     assert found.runs["last_round_min"].to_list() == [0] * found.runs.height
+
+
+def test_the_error_of_every_output_is_a_column_of_the_table_and_of_the_page(tmp_path):
+    outputs = {"output": ["neighbours", {"kind": "tail", "releases": 2, "name": "short tail"}]}
+    content = worlds.study_content(scenario=worlds.STUDIED | outputs)
+    found = simnet.study(content, tmp_path, workers=1)
+    columns = ["test_error_neighbours", "test_error_short_tail"]
+    assert found.outputs == columns
+    assert found.headlines[:3] == ["test_error", *columns]
+    assert [column.header for column in means_table(found).columns][2:5] == ["test error", "neighbours", "short tail"]
+    assert found.folder is not None
+    page = read_study(found.folder)
+    assert page.outputs == columns
+    for name in columns:
+        assert page.settings[0][name][0] == found.runs.filter(found.runs["algorithm.eta"] == 0.01)[name].mean()
+        assert len(page.curves[0][name]) == len(page.curves[0]["round"])

@@ -55,6 +55,11 @@ def filled(folder, study, *, records=None) -> Store:
     return store
 
 
+def loaded(folder) -> StudyResult:
+    """As the sweep that owns the folder reads it."""
+    return StudyResult.of(Store(folder))
+
+
 def same(one: StudyResult, other: StudyResult) -> bool:
     return one.runs.equals(other.runs) and one.rounds.equals(other.rounds)
 
@@ -65,7 +70,7 @@ def test_every_state_between_two_steps_of_compaction_reads_the_same(study, tmp_p
     filled(tmp_path / "before", study, records=[record(run) for run in runs[2:]])
     shutil.copytree(tmp_path / "before", tmp_path / "after")
     Store(tmp_path / "after").compact()
-    after = StudyResult.load(tmp_path / "after")
+    after = loaded(tmp_path / "after")
     assert after.runs.height == 6
     assert not list((tmp_path / "after" / DONE).iterdir())
     loose = sorted(path.name for path in (tmp_path / "before" / DONE).iterdir())
@@ -80,7 +85,7 @@ def test_every_state_between_two_steps_of_compaction_reads_the_same(study, tmp_p
             shutil.copy(tmp_path / "after" / name, cut / name)
         for name in loose[:deleted]:
             (cut / DONE / name).unlink()
-        assert same(StudyResult.load(cut), after), f"cut after step {step}"
+        assert same(loaded(cut), after), f"cut after step {step}"
         Store(cut).compact()
         for name in (RUNS, ROUNDS):
             assert (cut / name).read_bytes() == (tmp_path / "after" / name).read_bytes()
@@ -92,7 +97,7 @@ def test_half_a_file_is_no_finished_run(study, tmp_path):
     victim.write_bytes(victim.read_bytes()[:-40])
     other.rename(other.with_name("0" * 32 + ".json"))
     assert len(store.finished()) == 4
-    assert StudyResult.load(tmp_path).runs.height == 4
+    assert loaded(tmp_path).runs.height == 4
 
 
 def test_what_a_killed_writer_left_is_swept_away_and_never_read(study, tmp_path):
@@ -123,7 +128,7 @@ def test_a_failed_run_is_final_only_if_simnet_refused_it(study, tmp_path):
         store.compact()
     store.add(record(runs[1]))
     assert runs[1].key in store.finished()
-    found = StudyResult.load(tmp_path)
+    found = loaded(tmp_path)
     assert found.failures["error"].to_list() == ["no such budget"]
     assert found.rounds.filter(key=runs[1].key).height == 2
 
@@ -135,12 +140,12 @@ def test_a_study_that_changes_its_mind_keeps_what_it_has(study, tmp_path):
     with store.locked():
         store.write_plan(smaller, plan(smaller))
         store.compact()
-    found = StudyResult.load(tmp_path)
+    found = loaded(tmp_path)
     assert found.fields == ["algorithm.eta", "rounds"]
     assert found.runs.select("algorithm.eta", "rounds", "seed").rows() == [(0.2, 3, 1), (0.2, 3, 2)]
     with store.locked():
         store.write_plan(study, plan(study))
-    assert StudyResult.load(tmp_path).runs.height == 6
+    assert loaded(tmp_path).runs.height == 6
 
 
 def test_a_run_that_newer_code_has_done_again_is_dropped(study, tmp_path):
@@ -151,7 +156,7 @@ def test_a_run_that_newer_code_has_done_again_is_dropped(study, tmp_path):
     store.add(record(runs[0]))
     store.compact()
     assert pl.read_parquet(tmp_path / RUNS).height == 6
-    assert StudyResult.load(tmp_path).runs["key"].to_list() == [runs[0].key]
+    assert loaded(tmp_path).runs["key"].to_list() == [runs[0].key]
 
 
 def test_ten_thousand_runs_load_in_under_a_second(tmp_path):
@@ -176,7 +181,7 @@ def test_ten_thousand_runs_load_in_under_a_second(tmp_path):
     rounds = pl.DataFrame({"key": keys}).join(pl.DataFrame({"round": range(1, 31), "test_error": 0.5}), how="cross")
     (tmp_path / ROUNDS).write_bytes(frames.parquet(rounds))
     started = perf_counter()
-    found = StudyResult.load(tmp_path)
+    found = loaded(tmp_path)
     assert found.runs.height == 10_000
     assert perf_counter() - started < 1.0
     assert found.rounds.height == 300_000
@@ -246,9 +251,9 @@ def test_a_damaged_plan_is_a_sentence_and_a_sweep_writes_it_again(study, tmp_pat
     store = filled(tmp_path, study)
     (tmp_path / PLAN).write_bytes(content)
     with pytest.raises(SimnetError, match=r"study.json is damaged .*`simnet sweep` writes it again"):
-        StudyResult.load(tmp_path)
+        loaded(tmp_path)
     store.write_plan(study, plan(study))
-    assert StudyResult.load(tmp_path).runs.height == 6
+    assert loaded(tmp_path).runs.height == 6
 
 
 anything = st.recursive(
@@ -276,7 +281,7 @@ def test_whatever_stands_in_a_finished_runs_file_is_a_run_or_not_done(tmp_path_f
     path.write_text(json.dumps(spoiled))
     done = len(store.finished())
     assert done in (5, 6)
-    found = StudyResult.load(folder)
+    found = loaded(folder)
     assert found.runs.height in (5, 6)
     assert found.rounds.height >= 10
     store.compact()

@@ -121,7 +121,7 @@ def test_five_kills_at_random_moments_lose_nothing_and_repeat_nothing(tmp_path):
 @pytest.mark.parametrize("where", [("--workers", "2"), ("--workers", "2", "--cluster", "local")], ids=["pool", "dask"])
 def test_ctrl_c_stops_cleanly_and_keeps_what_is_finished(where, tmp_path):
     if "--cluster" in where:
-        pytest.importorskip("distributed", reason="Dask is not installed: pip install 'simnet[cluster]'")
+        pytest.importorskip("distributed", reason="Dask is not installed: pip install 'simnet-dp[cluster]'")
     write(tmp_path, replicates=40, rounds=20, rows=3000)
     process = start(tmp_path, "sweep", "study.toml", *where)
     wait_until(process, tmp_path, 2)

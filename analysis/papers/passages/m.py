@@ -79,3 +79,18 @@ def m_5() -> str:
         "with "
         "uneven (the smallest agent decides)"
     )
+
+
+def m_secret() -> str:
+    def at(noise: str, knows: str) -> str:
+        return f"{value('secret-penalty', 'median', noise=noise, knows=knows):.2g}"
+
+    told = "; ".join(
+        f"{'no noise' if noise == 'none' else noise} "
+        + ", ".join(at(noise, knows) for knows in ("η", "a guess, η = θ", "no η"))
+        for noise in ("none", "ε = 100", "ε = 1")
+    )
+    return (
+        f"{link('secret-penalty')}, Adult, distance of the attacker's row from the true one, in lengths of it (median "
+        f"of five seeds), where it knows η_i(t), takes θ for it, or uses none: {told}"
+    )

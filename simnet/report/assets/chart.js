@@ -5,17 +5,23 @@ const CHART = { height: 190, left: 46, right: 10, top: 8, bottom: 30 };
 
 /**
  * spec: { title, series: [{ name, values, colour, dash, x, low, high }], x: { label, values, format },
- *         y: { format, full, log, zero, reference, within }; a series may have x values of its own, and a band from low to high;
+ *         y: { format, full, log, zero, reference, within, marks: [{ value, name }] }; a series may have x values of its own, and a band from low to high;
  *         bars, edges, peak }. With `bars`, series are stacked and x.values are the bars' middles; `edges` are their
  *         borders. The legend of bars tells their sum, or the highest with `peak`.
  */
 class Chart {
   constructor(place, spec) {
     this.at = element("span", { className: "at" });
+    this.off = new Set(); // names of the series that the reader has switched off
     this.legend = element("ul", { className: "legend" });
     this.svg = drawn("svg", { role: "img", tabindex: 0 });
     this.figure = element("figure", { className: "chart card" },
-      element("figcaption", {}, element("span", {}, spec.title), this.at), this.legend, this.svg);
+      element("figcaption", {}, element("span", {}, spec.title), this.at), this.legend, this.svg,
+      element("div", { className: "foot" }, ...[["Save SVG", () => this.saveSvg()], ["Save CSV", () => this.saveCsv()]].map(([name, act]) => {
+        const button = element("button", { type: "button", ariaLabel: `${name} of ${spec.title}` }, name);
+        button.addEventListener("click", act);
+        return button;
+      })));
     place.append(this.figure);
     this.spec = spec;
     this.index = null;
@@ -32,6 +38,9 @@ class Chart {
     this.draw();
   }
 
+  /** The series that the reader has not switched off. */
+  get on() { return this.spec.series.filter((each) => !this.off.has(each.name)); }
+
   draw() {
     const { spec, svg } = this;
     const width = svg.clientWidth || 320;
@@ -39,10 +48,10 @@ class Chart {
     svg.setAttribute("viewBox", `0 0 ${width} ${CHART.height}`);
     svg.setAttribute("height", CHART.height);
     svg.setAttribute("aria-label", this.described());
-    this.x = scale(spec.edges ? [spec.edges[0], spec.edges[spec.edges.length - 1]] : extent([spec.x.values, ...spec.series.map((each) => each.x ?? [])]), CHART.left, width - CHART.right);
-    const stacks = spec.bars ? [spec.x.values.map((_, i) => spec.series.reduce((sum, each) => sum + each.values[i], 0)), [0]] : null;
-    const bands = spec.series.flatMap((each) => [each.low ?? [], each.high ?? []]);
-    const shown = stacks ?? [...spec.series.map((each) => each.values), ...bands, spec.y.within ?? [], spec.y.reference == null ? [] : [spec.y.reference]];
+    this.x = scale(spec.edges ? [spec.edges[0], spec.edges[spec.edges.length - 1]] : extent([spec.x.values, ...this.on.map((each) => each.x ?? [])]), CHART.left, width - CHART.right);
+    const stacks = spec.bars ? [spec.x.values.map((_, i) => this.on.reduce((sum, each) => sum + each.values[i], 0)), [0]] : null;
+    const bands = this.on.flatMap((each) => [each.low ?? [], each.high ?? []]);
+    const shown = stacks ?? [...this.on.map((each) => each.values), ...bands, spec.y.within ?? [], spec.y.reference == null ? [] : [spec.y.reference]];
     this.y = spec.y.log ? logScale(shown, CHART.height - CHART.bottom, CHART.top)
       : scale(padded(extent(shown), Boolean(spec.bars || spec.y.zero)), CHART.height - CHART.bottom, CHART.top);
     this.overlay = drawn("g");
@@ -69,6 +78,12 @@ class Chart {
       const y = this.y(spec.y.reference);
       parts.push(drawn("line", { class: "reference", x1: CHART.left, x2: width - CHART.right, y1: y, y2: y }));
     }
+    for (const { value, name } of spec.y.marks ?? []) { // lines with a name, where the chart reaches so far
+      const y = this.y(value);
+      if (!(y >= CHART.top && y <= bottom)) continue;
+      parts.push(drawn("line", { class: "reference", x1: CHART.left, x2: width - CHART.right, y1: y, y2: y }),
+        drawn("text", { x: width - CHART.right, y: y - 3, "text-anchor": "end" }, name));
+    }
     return parts;
   }
 
@@ -76,12 +91,12 @@ class Chart {
     const { x, y, spec } = this;
     const usable = (v) => v != null && (!spec.y.log || v > 0);
     const place = ([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`;
-    const bands = spec.series.filter((series) => series.low).map((series) => {
+    const bands = this.on.filter((series) => series.low).map((series) => {
       const at = (series.x ?? spec.x.values).map((a, i) => [a, series.low[i], series.high[i]]).filter(([a, low, high]) => a != null && usable(low) && usable(high));
       const round = [...at.map(([a, , high]) => [a, high]), ...at.reverse().map(([a, low]) => [a, low])];
       return drawn("path", { d: round.length ? `M${round.map(place).join("L")}Z` : "", class: "band", style: `fill:${series.colour}` });
     });
-    return bands.concat(spec.series.map((series) => {
+    return bands.concat(this.on.map((series) => {
       const known = series.values.map((v, i) => [(series.x ?? spec.x.values)[i], v]).filter(([a, v]) => a != null && usable(v));
       if (known.length === 1) return drawn("circle", { cx: x(known[0][0]), cy: y(known[0][1]), r: 3, style: `fill:${series.colour}` });
       const d = known.length ? `M${known.map(place).join("L")}` : "";
@@ -97,7 +112,7 @@ class Chart {
       const left = x(spec.edges[i]), right = x(spec.edges[i + 1]);
       const gap = right - left > 6 ? 1 : right - left > 3 ? 0.5 : 0;
       let base = 0;
-      for (const series of spec.series) {
+      for (const series of this.on) {
         const value = series.values[i];
         if (value) parts.push(drawn("rect", { x: left + gap, width: Math.max(0.5, right - left - 2 * gap), y: y(base + value),
           height: y(base) - y(base + value), style: `fill:${series.colour}` }));
@@ -133,7 +148,7 @@ class Chart {
     const telling = index !== null || !spec.bars;
     this.legend.replaceChildren(...spec.series.map((series) => {
       const value = telling ? series.values[nearest(series.x, spec.x.values[i], i)] : this.total(series);
-      return element("li", {}, swatch(series, spec.bars), `${series.name} `, element("b", {}, (spec.y.full ?? spec.y.format)(value)));
+      return element("li", {}, this.switch(series), element("b", {}, (spec.y.full ?? spec.y.format)(value)));
     }));
     if (!this.overlay) return;
     this.overlay.replaceChildren();
@@ -141,12 +156,43 @@ class Chart {
     const x = this.x(spec.x.values[i]);
     this.overlay.append(drawn("line", { class: "cursor", x1: x, x2: x, y1: CHART.top, y2: CHART.height - CHART.bottom }));
     if (spec.bars) return;
-    for (const series of spec.series) {
+    for (const series of this.on) {
       const j = nearest(series.x, spec.x.values[i], i), value = series.values[j];
       if (value == null || (spec.y.log && value <= 0)) continue;
       this.overlay.append(drawn("circle", { cx: this.x((series.x ?? spec.x.values)[j]), cy: this.y(value), r: 3.5, style: `fill:${series.colour}` }));
     }
   }
+
+  /** The name of a series, which shows and hides it; one alone stays. */
+  switch(series) {
+    if (this.spec.series.length < 2) return element("span", {}, swatch(series, this.spec.bars), `${series.name} `);
+    const button = element("button", { type: "button", className: "switch", ariaPressed: String(!this.off.has(series.name)) }, swatch(series, this.spec.bars), `${series.name} `);
+    button.addEventListener("click", () => {
+      if (!this.off.delete(series.name)) this.off.add(series.name);
+      this.draw();
+      [...this.legend.querySelectorAll("button")][this.spec.series.indexOf(series)]?.focus();
+    });
+    return button;
+  }
+
+  /** What the chart shows, as numbers. */
+  rows() {
+    const found = { series: [], [this.spec.x.label ?? "x"]: [], value: [], low: [], high: [] }, [, across] = Object.keys(found);
+    for (const series of this.spec.series) series.values.forEach((value, i) => {
+      found.series.push(series.name);
+      found[across].push((series.x ?? this.spec.x.values)[i]);
+      found.value.push(value);
+      found.low.push(series.low?.[i]);
+      found.high.push(series.high?.[i]);
+    });
+    return found;
+  }
+
+  get file() { return this.spec.title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-"); }
+
+  saveCsv() { save(`${this.file}.csv`, csvText(this.rows()), "text/csv"); }
+
+  saveSvg() { save(`${this.file}.svg`, standalone(this.svg), "image/svg+xml"); }
 
   total(series) {
     return series.values.reduce(this.spec.peak ? (a, b) => Math.max(a, b) : (a, b) => a + b, 0);
@@ -169,6 +215,19 @@ function nearest(values, wanted, otherwise) {
   let best = 0;
   values.forEach((v, i) => { if (Math.abs(v - wanted) < Math.abs(values[best] - wanted)) best = i; });
   return best;
+}
+
+/** An SVG that looks the same outside of the page: what the page's style sheet says stands in it. */
+function standalone(svg) {
+  const copy = svg.cloneNode(true), originals = [svg, ...svg.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((node, i) => {
+    const style = getComputedStyle(originals[i]);
+    for (const name of ["stroke", "fill", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size"]) node.style.setProperty(name, style.getPropertyValue(name));
+  });
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", svg.clientWidth || 320);
+  copy.style.background = getComputedStyle(document.documentElement).getPropertyValue("--card");
+  return new XMLSerializer().serializeToString(copy);
 }
 
 function swatch(series, bars) {

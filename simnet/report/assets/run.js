@@ -12,10 +12,17 @@ const axes = {
 const curve = (title, series, y) => ({ title, y, x: axes.round, series: series.map(([name, key, colour, dash]) => ({ name, values: rounds[key] ?? [], colour, dash })) });
 const words = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
 const ticks = { format: short, full: format.figure };
+const heldAgainst = ({ constant, optimum }) => ({ within: optimum == null ? [] : [optimum],
+  marks: [["constant answer", constant], ["optimum", optimum]].filter(([, value]) => value != null).map(([name, value]) => ({ name, value })) });
+// The errors of several outputs stand in one chart: the accent is what counts, the others get fainter in their order.
+const beside = data.measures.filter((name) => name.startsWith("test_error_"));
+const faint = (i) => `color-mix(in srgb, var(--soft) ${100 - Math.round((60 * i) / beside.length)}%, transparent)`;
+const errors = [[beside.length ? data.output ?? "last" : "mean over agents", "test_error", accent],
+  ...beside.map((name, i) => [words(name.slice("test_error_".length)), name, faint(i), `${2 + 2 * i} 3`])];
 const curves = [
-  curve(data.test_error_is ? `Test error: ${data.test_error_is}` : "Test error", [["mean over agents", "test_error", accent]],
-    data.test_error_is ? ticks : { format: (v) => `${+(100 * v).toFixed(2)}%`, full: format.percent }),
-  ...data.measures.map((name) => curve(words(name), [["all agents", name in rounds ? name : `measure_${name}`, accent]], ticks)),
+  curve(data.test_error_is ? `Test error: ${data.test_error_is}` : "Test error", errors,
+    { ...(data.test_error_is ? ticks : { format: (v) => `${+(100 * v).toFixed(2)}%`, full: format.percent }), ...heldAgainst(data.yardsticks) }),
+  ...data.measures.filter((name) => !beside.includes(name)).map((name) => curve(words(name), [["all agents", name in rounds ? name : `measure_${name}`, accent]], ticks)),
   curve("Loss", [["training loss", "train_loss", accent], ["objective", "objective", second, "5 3"]], ticks),
   curve("Bytes sent", [["on the wire", "wire_bytes", accent], ["payload", "payload_bytes", second, "5 3"]], { format: format.bytes, zero: true }),
   curve("ε spent, worst agent", [["proven", "proven_epsilon", accent], ["claimed", "claimed_epsilon", second, "5 3"], ["declared", "declared_epsilon", second, "2 3"]].filter(([, key]) => key in rounds), { ...ticks, zero: true, reference: data.budget }),

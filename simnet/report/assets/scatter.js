@@ -22,6 +22,12 @@ class Scatter extends Chart {
     this.move(this.index);
   }
 
+  rows() {
+    const { spec } = this, all = spec.points;
+    return { setting: all.map((p) => p.name), [spec.x.label]: all.map((p) => p.x), low: all.map((p) => p.xs?.[0]), high: all.map((p) => p.xs?.[1]),
+      [spec.y.name]: all.map((p) => p.y), [`${spec.y.name} low`]: all.map((p) => p.ys?.[0]), [`${spec.y.name} high`]: all.map((p) => p.ys?.[1]), front: all.map((_, i) => (spec.front.includes(i) ? "yes" : "")) };
+  }
+
   frontLine() {
     const { spec, x, y } = this;
     const along = spec.front.map((i) => spec.points[i]).sort((a, b) => a.x - b.x);

@@ -4,16 +4,16 @@ const ROWS_SHOWN = 200;
 
 /**
  * columns: [{ key, title, format, kind: "text" | "long", rare }]; table: { key: [values] }. A rare column is shown only
- * where something happened; the CSV has every column.
+ * where something happened; the CSV has every column. `first` is the order of the rows until the reader chooses another.
  */
-function showTable(place, name, columns, table) {
+function showTable(place, name, columns, table, first = null) {
   const known = columns.filter(({ key, rare }) => key in table && !(rare && table[key].every((value) => !value)));
   const count = known.length ? table[known[0].key].length : 0;
   if (!count) {
     place.append(element("p", { className: "note" }, "There is nothing to list."));
     return;
   }
-  let order = Array.from({ length: count }, (_, i) => i);
+  let order = first ?? Array.from({ length: count }, (_, i) => i);
   let sorted = null, ascending = true, all = false;
   const body = element("tbody");
   const heads = known.map((column) => {
@@ -46,7 +46,7 @@ function showTable(place, name, columns, table) {
   function fill() {
     const shown = all ? order : order.slice(0, ROWS_SHOWN);
     body.replaceChildren(...shown.map((i) => element("tr", {}, ...known.map((column) =>
-      element("td", { className: column.kind ? `text ${column.kind}` : "" }, column.format(table[column.key][i]))))));
+      element("td", { className: column.kind ? `text ${column.kind}` : "" }, column.format(table[column.key][i], i))))));
     more.hidden = shown.length === count;
     told.textContent = shown.length < count ? `${format.count(shown.length)} of ${format.count(count)} rows` : `${format.count(count)} rows`;
   }

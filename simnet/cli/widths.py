@@ -1,0 +1,50 @@
+"""Tables that are too wide for a terminal: they are turned, and nothing of them is cut."""
+
+from __future__ import annotations
+
+from rich.console import Console, RenderableType
+from rich.measure import Measurement
+from rich.table import Table
+
+_UNLIMITED = 10_000
+
+
+def needed_by(renderable: RenderableType, out: Console) -> Measurement:
+    """The least and the most characters per line that something has."""
+    return Measurement.get(out, out.options.update(width=_UNLIMITED), renderable)
+
+
+def fitting(table: Table, out: Console) -> list[Table]:
+    """The same table if it is narrow enough, else turned, a row in each column, with as many rows as fit at a time."""
+    for column in table.columns:
+        column.overflow = "fold"
+    if len(table.columns) < 3 or not table.show_header or needed_by(table, out).minimum <= out.width:
+        return [table]
+    headings, rows = _parts(table)
+    found: list[Table] = []
+    while rows:
+        many = len(rows)
+        while many > 1 and needed_by(_turned(table, headings, rows[:many]), out).minimum > out.width:
+            many -= 1
+        found.append(_turned(table, headings, rows[:many]))
+        rows = rows[many:]
+    for later in found[1:]:
+        later.title = None
+    for earlier in found[:-1]:
+        earlier.caption = None
+    return found or [table]
+
+
+def _parts(table: Table) -> tuple[list[RenderableType], list[tuple[RenderableType, ...]]]:
+    """The headings, and the rows."""
+    cells = [tuple(column.cells) for column in table.columns]
+    return [column.header for column in table.columns], list(zip(*cells, strict=True))
+
+
+def _turned(table: Table, headings: list[RenderableType], rows: list[tuple[RenderableType, ...]]) -> Table:
+    found = Table(title=table.title, caption=table.caption, box=table.box)
+    for place, heading in enumerate((headings[0], *(row[0] for row in rows))):
+        found.add_column(heading, style="" if place else "bold", justify="right" if place else "left", overflow="fold")
+    for place, heading in enumerate(headings[1:], start=1):
+        found.add_row(heading, *(row[place] for row in rows))
+    return found

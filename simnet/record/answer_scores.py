@@ -1,0 +1,72 @@
+"""Was the skip right? What a sparse vector test answered, what it was asked, and how loud its noise was.
+
+From the log alone. Answers are public, and so are the scales of the noise, which the charges hold. What a test was
+asked is in private logs only, so only they tell how good its answers were.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+
+from simnet.privacy.sparse_vector import answer_noise
+from simnet.record.events import PrivacySpent, SvtTested
+from simnet.vectors import Vector
+
+
+class AnswerScores:
+    """The answers of all agents' tests, and their scores once there are some."""
+
+    def __init__(self) -> None:
+        self._passed = array("b")
+        self._queries = array("d")
+        self._noise = array("d")
+        self._noise_of: dict[int, float] = {}
+
+    def paid(self, event: PrivacySpent) -> None:
+        """A charge; that of a test holds the scales of its noise."""
+        scales = [event.parameters.get(name) for name in ("threshold_scale", "query_scale")]
+        if scales[0] is not None and scales[1] is not None:
+            self._noise_of[event.agent] = answer_noise(scales[0], scales[1])
+
+    def asked(self, event: SvtTested) -> None:
+        """An answer; without its query in a log that is not private."""
+        self._passed.append(event.passed)
+        self._noise.append(self._noise_of.get(event.agent, 0.0))
+        if event.query is not None:
+            self._queries.append(event.query)
+
+    def summary(self, threshold: float | None) -> dict[str, Any]:
+        """What summary.json tells; nothing of a run without tests.
+
+        `noise` is the standard deviation of an answer's noise, `improvement` the query without it, both the median over
+        all tests. `auc` is the chance that a test that passed was asked about a larger improvement than one that did
+        not: 0.5 is a coin's. `right_share` are the answers that a test without noise would have given, by the
+        `threshold` if that is known.
+        """
+        if not self._passed:
+            return {}
+        passed = np.array(self._passed, dtype=bool)
+        found: dict[str, Any] = {
+            "asked": len(passed),
+            "passed": int(passed.sum()),
+            "pass_rate": float(passed.mean()),
+            "noise": float(np.median(self._noise)),
+        }
+        if len(self._queries) == len(passed):
+            queries = np.array(self._queries)
+            found |= {"improvement": float(np.median(queries)), "auc": auc(queries[passed], queries[~passed])}
+            if threshold is not None:
+                found["right_share"] = float(np.mean((queries >= threshold) == passed))
+        return {"tests": found}
+
+
+def auc(above: Vector, below: Vector) -> float | None:
+    """The chance that one of the first is larger than one of the second, ties half; None where there are none."""
+    if not len(above) or not len(below):
+        return None
+    ordered = np.sort(below)
+    smaller = np.searchsorted(ordered, above, "left") + np.searchsorted(ordered, above, "right")
+    return float(smaller.mean() / (2 * len(below)))
