@@ -90,12 +90,13 @@ def recording() -> Iterator[Work]:
 
 def measure(scenario: Scenario, repeats: int) -> dict[str, float]:
     """Best CPU seconds of the simulation and of the bare loop, and their ratio."""
-    with recording() as work:
-        simulate.run(scenario)
     built, simulated, bare = build(scenario), [], []
+    played = partial(simulate.record, scenario, happen=partial(simulate.play, built))
+    with recording() as work:
+        played(io.BytesIO())
     with threadpool_limits(1):
         for _ in range(repeats):
-            simulated.append(_seconds(lambda: simulate.record(scenario, io.BytesIO(), partial(simulate.play, built))))
+            simulated.append(_seconds(lambda: played(io.BytesIO())))
             bare.append(_seconds(work.again))
     return {"simulated": min(simulated), "bare": min(bare), "ratio": min(simulated) / min(bare)}
 

@@ -132,27 +132,35 @@ def deep(levels: int) -> object:
 WRONG = {"text": "x", "null": None, "list": [], "table": {}, "negative": -1, "huge": 10**400, "float": 1e308}
 
 
-def logs() -> Iterator[tuple[str, bytes]]:
-    """Hostile logs by name: bombs, forgeries, damage, wrong types at every level."""
-    yield "bomb-line", bomb([b"x" * _MILLION] * 4096)
-    yield "bomb-later-line", bomb([FIRST, *[b"x" * _MILLION] * 4096])
-    yield "bomb-newlines", bomb([b"\n" * _MILLION] * 280)
-    yield "bomb-later-newlines", bomb([FIRST, *[b"\n" * _MILLION] * 280])
-    window = zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=True)
-    yield "bomb-window", bomb([b"x" * _MILLION] * 200, compression_params=window)
-    yield "bomb-lists", story(deep=[[]] * 1_200_000)
-    yield "bomb-agents", story(agents=700_000)
-    yield "bomb-many-agents", story(agents=40_000)
-    yield "bomb-links", story(agents=3_000, edges=[(a, b) for a in range(300) for b in range(a + 1, a + 2_000)])
-    yield "bomb-lawful-agents", lawful_of_nothing(42_000, [])
-    yield "bomb-lawful-links", lawful_of_nothing(2_500, [(a, b) for a in range(24) for b in range(a + 1, 2_500)])
+def _observed() -> bytes:
     gossip = {"name": "gossip", "averaging": "relayed", "pair_sigma": 0.0, "relay_sigma": 1.0}
     seen = start(2, [(0, 1)], rounds=10**9, algorithm=gossip, privacy={"delta": 1e-4, "observers": ["agent"]})
-    yield "bomb-observers", write([(0.0, msgspec.structs.replace(seen, linear_gaussian=True))])[0]
-    yield "bomb-evaluations", story(*(ev.EvaluationDone(k, 0.1, 0.1, 0.1) for k in range(1, 60_000)))
-    flying = (ev.MessageSent(0, 1, 1, k, "reply", 0, 0) for k in range(1, 300_000))
-    yield "bomb-in-flight", story(*flying)
-    yield "bomb-faults", story(*(ev.FaultBegan("crash" * 100, 0) for _ in range(100_000)))
+    return write([(0.0, msgspec.structs.replace(seen, linear_gaussian=True))])[0]
+
+
+_WINDOW = zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=True)
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "bomb-line": lambda: bomb([b"x" * _MILLION] * 4096),
+    "bomb-later-line": lambda: bomb([FIRST, *[b"x" * _MILLION] * 4096]),
+    "bomb-newlines": lambda: bomb([b"\n" * _MILLION] * 280),
+    "bomb-later-newlines": lambda: bomb([FIRST, *[b"\n" * _MILLION] * 280]),
+    "bomb-window": lambda: bomb([b"x" * _MILLION] * 200, compression_params=_WINDOW),
+    "bomb-lists": lambda: story(deep=[[]] * 1_200_000),
+    "bomb-agents": lambda: story(agents=700_000),
+    "bomb-many-agents": lambda: story(agents=40_000),
+    "bomb-links": lambda: story(agents=3_000, edges=[(a, b) for a in range(300) for b in range(a + 1, a + 2_000)]),
+    "bomb-lawful-agents": lambda: lawful_of_nothing(42_000, []),
+    "bomb-lawful-links": lambda: lawful_of_nothing(2_500, [(a, b) for a in range(24) for b in range(a + 1, 2_500)]),
+    "bomb-observers": _observed,
+    "bomb-evaluations": lambda: story(*(ev.EvaluationDone(k, 0.1, 0.1, 0.1) for k in range(1, 60_000))),
+    "bomb-in-flight": lambda: story(*(ev.MessageSent(0, 1, 1, k, "reply", 0, 0) for k in range(1, 300_000))),
+    "bomb-faults": lambda: story(*(ev.FaultBegan("crash" * 100, 0) for _ in range(100_000))),
+}
+"""Small files that are large when read."""
+
+
+def logs() -> Iterator[tuple[str, bytes]]:
+    """Other hostile logs by name: forgeries, damage, wrong types at every level."""
     for name, change in {
         "no-scenario": lambda line: line.update(scenario={}),
         "rounds": lambda line: line["scenario"].update(rounds=10**18),

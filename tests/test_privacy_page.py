@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -16,13 +17,18 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("privacy.md", "proofs.md")}
 ROOM = {path.stem: f"simnet.privacy.{path.stem}" for path in (ROOT / "simnet" / "privacy").glob("[a-z]*.py")}
-TESTS = {
-    node.name
-    for path in (ROOT / "tests").rglob("test_*.py")
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    if isinstance(node, ast.FunctionDef)
-}
 PARTS = re.split(r"\n(?=##+ (?:C\d|Theorem))", PAGES["proofs.md"])[1:]
+
+
+@cache
+def names_of_tests() -> set[str]:
+    """The names of all tests."""
+    return {
+        node.name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
 
 
 def anchors(page: str) -> set[str]:
@@ -67,7 +73,7 @@ def test_every_file_test_and_piece_of_code_that_is_named_exists(name):
         if word.startswith(("tests/", "simnet/", "scenarios/")):
             assert (ROOT / word).exists(), word
         elif word.startswith("test_"):
-            assert word in TESTS, word
+            assert word in names_of_tests(), word
         elif re.fullmatch(r"\w+(\.\w+)+", word) and (
             word.startswith("simnet.") or word.split(".")[0] in ROOM or word[0].isupper()
         ):

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.portions import thorough
+
 LAW = """
 import sys
 from hypothesis import given, strategies as st
@@ -36,6 +38,7 @@ def met(folder: Path, imports: str) -> str:
     return tell.read_text()
 
 
+@thorough
 def test_the_examples_of_a_law_do_not_depend_on_what_is_imported(tmp_path):
     alone = met(tmp_path / "alone", "")
     crowded = met(tmp_path / "crowded", "import simnet.simulate, simnet.live.agent, simnet.studies.sweep")

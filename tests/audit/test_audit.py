@@ -20,6 +20,7 @@ from simnet.audit.pair import pair
 from simnet.audit.trials import listen, run_once, run_trials
 from simnet.errors import ScenarioError
 from simnet.methods import METHODS
+from tests.portions import thorough
 from tests.worlds import audited_world
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "audit"
@@ -144,7 +145,14 @@ def test_twenty_runs_per_side_are_enough_to_catch_a_shipped_liar(name):
     assert found.exit_code == 1
 
 
-@pytest.mark.parametrize(("name", "runs"), [("half-flips", 200), ("half-test-noise", 200), ("faint-noise", 600)])
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("half-flips", 200),
+        pytest.param("half-test-noise", 200, marks=thorough),
+        pytest.param("faint-noise", 600, marks=thorough),
+    ],
+)
 def test_liars_whose_lie_is_small_take_more_runs(name, runs):
     assert audit(*load_audit(SHIPPED / f"{name}.toml", {"audit.runs": runs})).verdict == "broken (mechanism)"
 
@@ -180,6 +188,7 @@ def test_four_runs_per_side_prove_nothing():
     assert found.summary()["f90"] < 0.8
 
 
+@thorough
 def test_the_reuse_of_noise_shows_in_epsilon_too_where_the_neighbour_alternates():
     changes = {"audit.runs": 300, "privacy.epsilon": 2.0}
     steady = audit(*load_audit(SHIPPED / "late-reuse.toml", changes | {"audit.canary": "adversarial"}))

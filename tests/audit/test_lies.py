@@ -17,6 +17,7 @@ from simnet.methods.peer import mortal
 from simnet.methods.pp_admm import PpAdmmPeer
 from simnet.privacy.objective_perturbation import bare
 from simnet.privacy.sparse_vector import SparseVector, split
+from tests.portions import thorough
 from tests.worlds import audited_world
 
 
@@ -38,6 +39,7 @@ def test_noise_for_half_the_sensitivity_is_caught():
     assert not audit(scenario, liar.model_copy(update={"lie": None, "runs": 200})).broken
 
 
+@thorough
 def test_a_gradient_with_noise_for_adding_or_removing_a_row_is_caught():
     changes = {"rounds": 1, "privacy__delta": 0.2, "data__features": 2}
     scenario, liar = audited_world("dp-admm", audit={"lie": "half-noise", "runs": 800}, **changes)

@@ -19,6 +19,7 @@ from simnet.live.machine import Machine
 from simnet.live.run import content, merge
 from simnet.record import events
 from simnet.simulate import keep
+from tests.portions import thorough
 from tests.worlds import live_world, same_course, told, unlawful
 
 TESTED = {"name": "ipp-admm", "eta": 0.05, "max_releases": 3}
@@ -143,6 +144,7 @@ def test_agents_that_are_killed_go_on_and_nothing_shows_but_the_crash():
     assert sorted(crashes) == [2, 2, 5]
 
 
+@thorough
 def test_twenty_agents_for_a_hundred_rounds_with_two_killed():
     wanted = live_world(
         rounds=100, topology={"kind": "regular", "agents": 20, "degree": 4}, **{"data.rows": 1200, "data.train": 1100}

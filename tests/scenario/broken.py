@@ -82,8 +82,9 @@ def reachable() -> Iterator[Reach]:
     yield from _reach(Place(tables=(Scenario,)), (), lambda content: content)
 
 
+@cache
 def least(table: Table) -> dict[str, Any]:
-    """The shortest content of a table that is valid."""
+    """The shortest content of a table that is valid, to be read only."""
     content = {name: _example(place(info)) for name, info in fields(table).items() if info.is_required()}
     if _valid(table, content):
         return content

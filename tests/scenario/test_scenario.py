@@ -17,10 +17,12 @@ from simnet.errors import ScenarioError
 from simnet.methods import METHODS
 from simnet.scenario.schema import Place, fields, place, walk
 from simnet.scenario.toml import dotted
+from tests.portions import EVERYTHING
 from tests.scenario.strategies import ABSENT, contents, scenarios, values
 
 # Most tables that are drawn do not fit together and are drawn again: that is how the strategy works.
-LAW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+EXAMPLES = 500 if EVERYTHING else 25
+LAW = settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.filter_too_much])
 PLAIN = Scenario.loads('[algorithm]\nname = "admm"')
 
 

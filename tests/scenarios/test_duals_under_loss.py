@@ -17,6 +17,7 @@ from simnet import Scenario, run
 from simnet.build import deal_data
 from simnet.record.events import ReleaseMade
 from simnet.record.lines import unpack
+from tests.portions import some
 
 TICKS = {"network.pacing": {"kind": "deadline", "period": 1.0}, "compute.time": 0.1}
 
@@ -60,7 +61,7 @@ def distance(duals: str, **changes: Any) -> float:
 
 
 @pytest.mark.parametrize(
-    ("duals", "rate", "at_most"), [("healing", 0.1, 5e-3), ("healing", 0.3, 2e-2), ("edge", 0.3, 2e-2)]
+    ("duals", "rate", "at_most"), some([("healing", 0.3, 2e-2), ("healing", 0.1, 5e-3), ("edge", 0.3, 2e-2)], 2)
 )
 def test_healing_and_edge_duals_find_the_optimum_through_loss(duals, rate, at_most):
     assert distance(duals, **{"network.link.loss": rate}) < at_most

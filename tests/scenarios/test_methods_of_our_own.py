@@ -17,6 +17,7 @@ from simnet.cli import app
 from simnet.record import events
 from simnet.record.laws import Laws
 from tests.live.test_fleet import same_course, with_kills
+from tests.portions import thorough
 from tests.worlds import PATIENT, ROWS, told, unlawful
 
 HERE = Path(__file__).parents[2] / "scenarios" / "methods"
@@ -65,6 +66,7 @@ def test_a_run_is_lawful_and_the_same_every_time(method):
     assert first.summary["accuracy"]["test_error"] < 0.3
 
 
+@thorough
 def test_all_of_them_come_to_where_plain_admm_comes():
     wanted = {"rounds": 1500, "algorithm": {"name": "admm", "eta": 0.3}}
     goal = run(Scenario.of(content("coca.py:Coca") | wanted, folder=HERE)).summary["accuracy"]["objective"]

@@ -107,7 +107,7 @@ def test_a_run_over_an_underlay_obeys_the_laws_and_repeats_itself(underlay, faul
     st.sampled_from([{"kind": "ring"}, {"kind": "star"}, {"kind": "random", "mean_degree": 2.4}]),
     st.integers(0, 99),
 )
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_no_underlay_breaks_a_law_or_hangs_a_run(link, pacing, faults, attach, graph, seed):
     assume(link.get("preset") != "congested-wifi")
     link = {**link, "duplication": 0.0, "mtu": 255}

@@ -19,6 +19,7 @@ import simnet
 from simnet.errors import SimnetError
 from simnet.studies.results import StudyResult
 from simnet.studies.sweep import plan_sweep, read
+from tests.portions import EVERYTHING
 from tests.worlds import STUDY_TOML, study_content
 
 ROOT = Path(simnet.__file__).parents[1]
@@ -92,11 +93,11 @@ def test_a_failing_run_is_recorded_with_its_sentence_and_the_rest_goes_on():
     assert found.means("test_error")["n"].to_list() == [2, 0, 2]
 
 
-def test_five_kills_at_random_moments_lose_nothing_and_repeat_nothing(tmp_path):
+def test_kills_at_random_moments_lose_nothing_and_repeat_nothing(tmp_path):
     write(tmp_path, replicates=8, rounds=12, rows=2000)
     chance = random.Random(4)
     kills, kept = 0, 0
-    while kills < 5:
+    while kills < (5 if EVERYTHING else 3):
         process = start(tmp_path, "sweep", "study.toml", "--workers", "2")
         wait_until(process, tmp_path, min(kept + chance.randrange(1, 4), 23))
         kills += 1
