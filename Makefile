@@ -17,7 +17,7 @@ SMOKE := tests/scenario/test_messages.py tests/scenario/test_overrides.py tests/
 	tests/report tests/live/test_certificates.py tests/cli/test_cli.py tests/scenarios/test_digests.py \
 	--deselect tests/studies/test_aggregate.py::test_the_bootstrap_interval_is_near_scipys
 
-.PHONY: run test explore mutate lowest pythons live-check lint format docs bench scale validate figure figures studies frontier clean
+.PHONY: run test explore mutate lowest pythons live-check lint format docs bench scale validate figure figures studies frontier site clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -79,11 +79,18 @@ validate: .venv-validate/installed
 	.venv-validate/bin/python -m benchmarks.page
 
 docs: .venv/installed-dev
-	$(BIN)/python analysis/fill_readme.py
+	$(BIN)/python -m analysis.fill_pages
 	$(BIN)/python -m simnet.scenario.reference > docs/scenario.md
 	$(BIN)/python -m simnet.record.event_reference > docs/events.md
 	$(BIN)/python -m simnet.scenario.catalogue > simnet/catalogue.json
 	$(BIN)/python -m analysis.make_tutorial
+	$(BIN)/python -m analysis.make_gallery
+	$(BIN)/python -m analysis.make_reference
+
+# All pages as a website, in build/site. A broken link or a page that docs/index.md does not list is an error.
+site: .venv/installed-dev
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env --conf-dir docs --doctree-dir build/trees . build/site
+	@echo "open build/site/index.html"
 
 figure: .venv/installed
 	$(BIN)/python -m analysis.error_and_bytes scenarios/quickstart.toml --output docs/quickstart.png

@@ -2,7 +2,7 @@
 
     python -m analysis.skip_test scenarios/quickstart.toml --output docs/skip_test.csv
 
-One row per seed, and a table of the means beside it, which README.md shows.
+One row per seed, and a table of the means beside it, which docs/results.md shows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The README is true: its tables are what the commands print, and its commands run."""
+"""README.md and the pages beside it are true: their tables are what the commands print, and their commands run."""
 
 from __future__ import annotations
 
@@ -13,23 +13,33 @@ from pathlib import Path
 
 import pytest
 
-from analysis.fill_readme import BLOCK, TABLE, output, stored
+from analysis.fill_pages import BLOCK, PAGES, TABLE, output, stored
 from simnet.cli import main
+from tests.portions import some
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
+FILLED = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+BLOCKS = list(BLOCK.finditer(FILLED))
 
 
-@pytest.mark.parametrize("block", list(BLOCK.finditer(README)), ids=lambda block: block["command"])
+@pytest.mark.parametrize("block", [BLOCKS[0], *some(BLOCKS[1:], 5)], ids=lambda block: block["command"])
 def test_a_table_is_what_its_command_prints(block):
-    assert figures(block["output"]) == figures(output(block["command"]))
+    assert figures(block["output"]) == figures(output(block["command"])), "run: python -m analysis.fill_pages"
 
 
 def test_a_stored_table_is_what_its_file_holds():
-    tables = list(TABLE.finditer(README))
+    tables = list(TABLE.finditer(FILLED))
     assert tables
     for table in tables:
-        assert table["table"] == stored(table["file"]), "run: python analysis/fill_readme.py"
+        assert table["table"] == stored(table["file"]), "run: python -m analysis.fill_pages"
+
+
+def test_the_readme_is_short():
+    assert README.count("![") == 1
+    assert len(BLOCK.findall(README)) == 1
+    assert len(README.splitlines()) < 90
 
 
 def figures(text: str) -> list[str]:
@@ -38,10 +48,13 @@ def figures(text: str) -> list[str]:
 
 
 def shell_lines() -> list[str]:
-    lines = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
-    assert [line.split()[1] for line in lines if line.startswith("make ")] == ["run", "test"]
+    first, then = (
+        [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+        for page in (README, TOUR)
+    )
+    assert [line.split()[:2] for line in first] == [["make", "run"], ["make", "test"]]
     # `make run` is the quickstart; everything else runs here as printed.
-    return ["simnet run scenarios/quickstart.toml", *(line for line in lines if not line.startswith("make "))]
+    return ["simnet run scenarios/quickstart.toml", *then]
 
 
 STARTS_PROCESSES = [line for line in shell_lines() if line.split()[1] in ("audit", "live")]
@@ -72,13 +85,8 @@ def test_the_shell_commands_that_start_processes_run(line, tmp_path):
 
 
 def test_the_python_example_runs():
-    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    code = re.findall(r"```python\n(.*?)```", TOUR, re.DOTALL)
     assert code
     for example in code:
         done = subprocess.run([sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-
-
-def test_its_links_lead_somewhere():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert target.startswith("http") or (ROOT / target).exists(), target

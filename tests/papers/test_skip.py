@@ -35,9 +35,9 @@ def test_the_skip_is_a_coin_flip_and_stopping_earlier_is_better():
     assert (TABLE["same_bytes_proven_epsilon"] < TABLE["proven_epsilon"]).all()
 
 
-def test_readers_meet_it_in_the_readme():
+def test_readers_meet_it_on_the_page_of_results():
     shown = (ROOT / "docs" / "skip_test.md").read_text(encoding="utf-8")
-    assert shown in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert shown in (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     means = shown.splitlines()[2:5]
     for line, prefix in zip(means, ("", "same_bytes_", "same_time_"), strict=True):
         assert f"{TABLE[prefix + 'test_error'].mean():.4f}" in line
