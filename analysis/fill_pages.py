@@ -3,9 +3,10 @@
     python -m analysis.fill_pages
 
 A block after `<!-- output of: simnet … -->` holds what that command prints. After
-`<!-- output of: simnet …; only: a; b -->` it holds the lines alone that begin with one of these words, with the deeper
-lines that follow each. Run folders go to a temporary place; the line with the wall time is left out, so that what
-remains is the same on every machine. Between `<!-- table: file -->` and `<!-- /table -->` stands that file.
+`<!-- output of: simnet …; only: a; b -->` it holds the command, and those lines alone that begin with one of these
+words, with the deeper lines that follow each. Run folders go to a temporary place; the line with the wall time is left
+out, so that what remains is the same on every machine. Between `<!-- table: file -->` and `<!-- /table -->`
+stands that file.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def output(command: str) -> str:
             check=True,
         )
     lines = [line.rstrip() for line in done.stdout.splitlines() if not line.startswith("took ")]
-    return "\n".join(chosen(lines, wanted) if wanted else lines) + "\n"
+    return "\n".join([f"$ {command}", *chosen(lines, wanted)] if wanted else lines) + "\n"
 
 
 def chosen(lines: list[str], words: list[str]) -> list[str]:

@@ -37,7 +37,8 @@ class Picture:
 
     def __str__(self) -> str:
         shell = "\n".join(self.commands)
-        picture, told = f"![{self.caption}]({self.file})", f"Explained in [{self.page}]({self.page})."
+        title = (DOCS / self.page).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+        picture, told = f"![{self.caption}]({self.file})", f"Explained in [{title}]({self.page})."
         return f"### {self.caption}\n\n{picture}\n\n```sh\n{shell}\n```\n\n{told}\n"
 
 

@@ -17,6 +17,7 @@ import simnet.extend
 
 PAGE = Path(__file__).parents[1] / "docs" / "python.md"
 
+WIDTH = 90
 HEAD = """# Python reference
 
 <!-- Generated from the docstrings: python -m analysis.make_reference -->
@@ -52,7 +53,7 @@ def entry(module: types.ModuleType, name: str) -> str:
     found = getattr(module, name)
     lines = [f"### {name}\n"]
     if inspect.isfunction(found):
-        lines.append(f"```python\n{name}{_signature(found)}\n```\n")
+        lines.append(f"```python\n{name}{_signature(found, one_per_line=True)}\n```\n")
     lines.append(markdown(inspect.getdoc(found) or ""))
     if inspect.isclass(found):
         lines += _attributes(found)
@@ -101,8 +102,8 @@ class _Written:
         return str(self.text).replace('"', "")
 
 
-def _signature(found: Any) -> str:
-    """Parameters and result of a function, without `self`."""
+def _signature(found: Any, one_per_line: bool = False) -> str:
+    """Parameters and result of a function, without `self`; long ones are broken where that is asked for."""
     signature = inspect.signature(found)
     parameters = [
         each if each.annotation is each.empty else each.replace(annotation=_Written(each.annotation))
@@ -111,7 +112,14 @@ def _signature(found: Any) -> str:
     ]
     result = signature.return_annotation
     written = result if result is signature.empty else _Written(result)
-    return str(signature.replace(parameters=parameters, return_annotation=written))
+    whole = str(signature.replace(parameters=parameters, return_annotation=written))
+    if not one_per_line or len(whole) < WIDTH:
+        return whole
+    each = [str(inspect.Signature([parameter]))[1:-1] for parameter in parameters]
+    first = next((n for n, parameter in enumerate(parameters) if parameter.kind is parameter.KEYWORD_ONLY), None)
+    if first is not None:
+        each = [*each[:first], "*", *(text.removeprefix("*, ") for text in each[first:])]
+    return "(\n    " + ",\n    ".join(each) + f",\n) -> {written!r}"
 
 
 def _attributes(found: type) -> list[str]:

@@ -9,6 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from analysis import make_gallery, make_reference
+from analysis.browser import CHROMIUM, browser
+from tests.portions import some
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -28,16 +30,22 @@ class Fetched(HTMLParser):
             self.addresses += [value for name, value in attrs if name == FETCHED[tag] and value]
 
 
-def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path):
-    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "--jobs", "1"]
+def built(folder: Path) -> list[Path]:
+    """The pages of the website, built into a folder; a warning is a failure."""
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "--conf-dir", "docs"]
     done = subprocess.run(
-        [*command, "--conf-dir", "docs", "--doctree-dir", str(tmp_path / "trees"), ".", str(tmp_path / "site")],
+        [*command, "--doctree-dir", str(folder / "trees"), ".", str(folder / "site")],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    pages = sorted((tmp_path / "site").rglob("*.html"))
+    return sorted((folder / "site").rglob("*.html"))
+
+
+def test_the_site_is_built_without_a_warning_fetches_nothing_and_fits_every_screen(tmp_path):
+    # One test, because each needs the whole site.
+    pages = built(tmp_path)
     assert tmp_path / "site" / "index.html" in pages
     for path in pages:
         reader = Fetched()
@@ -46,6 +54,16 @@ def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path):
             assert not re.match(r"\w+:|//", address) or address.startswith("data:"), f"{path.name} fetches {address}"
     for path in (tmp_path / "site" / "_static").rglob("*.css"):
         assert not re.search(r"@import|url\(\s*[\"']?(https?:)?//", path.read_text(encoding="utf-8")), path
+    if CHROMIUM is None:
+        return
+    with browser() as tab:
+        for path in some(pages, 4):
+            for width, dark in ((1400, False), (390, True)):
+                tab.open(path, width=width, dark=dark)
+                assert tab.errors == [], path.name
+                assert all(request.startswith(("file:", "data:")) for request in tab.requests), path.name
+                beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                assert tab.ask(beyond) == 0, f"{path.name} is wider than {width} pixels"
 
 
 def test_the_gallery_has_every_picture_once_and_its_commands_exist():
