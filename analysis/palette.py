@@ -1,4 +1,4 @@
-"""One colour a method in every figure, and the look that the figures share."""
+"""One colour per method in every figure, and the look that the figures share."""
 
 from __future__ import annotations
 

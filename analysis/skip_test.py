@@ -70,7 +70,8 @@ def markdown(table: pl.DataFrame, pooled: float) -> str:
     better = (table["same_bytes_test_error"] < table["test_error"]).sum()
     asked, passed = table["tests_asked"].sum(), table["tests_passed"].sum()
     return "\n".join(lines) + (
-        f"\n\nIn {better} of {len(table)} seeds pp-admm that stops at the same bytes errs less. Of {asked:,} tests "
+        f"\n\nIn {better} of {len(table)} seeds pp-admm that stops at the same bytes has the lower test error. "
+        f"Of {asked:,} tests "
         f"{passed / asked:.1%} passed. The standard deviation of an answer's noise is\n"
         f"{table['tests_noise'].median():.2f}, the median improvement {table['tests_improvement'].median():.4f}; an "
         f"update that passed is better than one that did not with probability {pooled:.2f} (a coin: 0.50).\n"

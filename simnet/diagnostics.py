@@ -1,4 +1,4 @@
-"""Diagnostics: what simnet does while it does it, one line per happening, for a person who watches.
+"""Diagnostics: what simnet does while it does it, line by line, for a person who watches.
 
 This module lies below all rooms because any of them may have something to tell. Nobody is told anything unless somebody
 listens: `--verbose` calls `to_stderr`, and a program that uses simnet as a library may set the level of the logger

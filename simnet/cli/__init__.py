@@ -60,7 +60,7 @@ def _options(
 log_app = typer.Typer(help="Verify, replay, compare and export event logs.", no_args_is_help=True)
 live_app = typer.Typer(
     cls=_RunByDefault,
-    help="Run a scenario with real processes, sockets and time: simnet live SCENARIO.",
+    help="Run a scenario with real processes. Real sockets and real time, too: `simnet live SCENARIO`.",
     no_args_is_help=True,
 )
 for group, commands in (

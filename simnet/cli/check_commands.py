@@ -28,7 +28,7 @@ def check(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Put a method, or another part, to the test: does it repeat, survive, pay, and run live?
+    """Put a method, or another part, to the test. Does it repeat, survive, pay, and run live?
 
     Exit code 0 if no check failed, 1 if one did.
     """

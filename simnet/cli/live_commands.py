@@ -30,7 +30,7 @@ def run(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run a scenario with every agent a process of this machine (the word `run` may be left out)."""
+    """Run every agent as a process of this machine. The word `run` may be left out."""
     from simnet import simulate
     from simnet.cli.terminal import live_table, progress, run_table, show, show_json
     from simnet.live import run as live
@@ -58,10 +58,11 @@ def init(
     agents: Annotated[int | None, typer.Option(help="How many agents; or --scenario.")] = None,
     scenario: Annotated[Path | None, typer.Option(help="Take the number from a scenario.")] = None,
     host: Annotated[
-        list[str] | None, typer.Option(help="AGENT=HOST: also name the agent's host in its certificate.")
+        list[str] | None,
+        typer.Option(help="Also name this agent's host in its certificate; may be repeated.", metavar="AGENT=HOST"),
     ] = None,
 ) -> None:
-    """Make a deployment's certificate authority and a certificate for each agent."""
+    """Make the certificates of a deployment. One authority, and one certificate per agent."""
     from simnet.errors import LiveError
     from simnet.live import certificates
 
@@ -95,7 +96,7 @@ def merge(
     out: Out = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Make one run folder of the journals of agents that ran apart."""
+    """Make one run folder from the journals of separate agents."""
     from simnet.cli.terminal import run_table, show, show_json
     from simnet.live import run as live
     from simnet.live.agent_folder import SCENARIO
@@ -124,13 +125,14 @@ def agent(
     ] = "own",
     linger: Annotated[float, typer.Option(help="Seconds to wait for the neighbours at the end, at most.")] = 60.0,
     without: Annotated[
-        list[int] | None, typer.Option(help="A neighbour that is gone for good: do not wait for what it would tell.")
+        list[int] | None,
+        typer.Option(help="Do not wait for this agent, which is gone for good; may be repeated.", metavar="AGENT"),
     ] = None,
     sets: Set = None,
     seed: Seed = None,
     verbose: Verbose = False,
 ) -> None:
-    """Run one agent on a host of its own; a deployment is one such command per agent."""
+    """Run one agent on a host of its own. A deployment is one such command per agent."""
     from simnet.errors import LiveError
     from simnet.live import standalone
     from simnet.live.agent import Placement

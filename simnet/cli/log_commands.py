@@ -89,7 +89,7 @@ def _verified(
 
 
 def replay(run: Run, json: Json = False) -> None:
-    """Recompute summary and tables from the log alone, and say whether they match. Exit code 1 if not."""
+    """Recompute summary and tables from the log alone. Exit code 1 if they do not match those that are stored."""
     from simnet.cli.terminal import say_findings, show_json
     from simnet.record.verify import replay as recompute
     from simnet.scenario.embedded import embedded_scenario
@@ -124,7 +124,8 @@ def export(
         Path | None, typer.Option(help="Write one Parquet file per kind into this folder.", metavar="FOLDER")
     ] = None,
 ) -> None:
-    """Write the log to stdout as JSON lines, one kind of event as CSV, a timeline; or all kinds as Parquet files."""
+    """Write a log as JSON lines, CSV, a timeline or Parquet. To stdout: JSON lines, one kind of event as CSV, or a
+    timeline; into a folder: one Parquet file per kind."""
     from simnet.errors import SimnetError
     from simnet.record.formats import export_csv, export_jsonl
 
@@ -151,7 +152,7 @@ def publish(
         bool, typer.Option("--public-rows", help="The rows are no secret: noise from the seed may be told.")
     ] = False,
 ) -> None:
-    """Make a record that may be given away: without losses, gradient counts and all that sees rows without noise."""
+    """Make a record that may be given away. Nothing in it saw rows without noise: no losses, no gradient counts."""
     from simnet.record.publication import publish as strip
     from simnet.scenario.embedded import embedded_scenario
 
@@ -167,7 +168,7 @@ def bundle(
     inputs: Annotated[bool, typer.Option("--inputs", help="Also copy the files that the run read.")] = False,
     public_rows: Annotated[bool, typer.Option("--public-rows", help="The rows are no secret.")] = False,
 ) -> None:
-    """Put a run, its report and how to cite it into one archive, which `simnet log verify` checks."""
+    """Put a run, its report and a citation into one archive. `simnet log verify` checks it."""
     from datetime import UTC, datetime
 
     from simnet.bundle import bundle as write

@@ -22,7 +22,7 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="FIELD=VALUE",
-        help="Override a field: algorithm.eta=0.05; a value is TOML, a bare word a string.",
+        help="Override a field: algorithm.eta=0.05. A value is TOML; a bare word is a string.",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Override the seed.")]
@@ -40,7 +40,7 @@ def _diagnose(verbose: bool) -> bool:
 
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", "-v", help="Say on stderr what happens, a line per happening.", callback=_diagnose),
+    typer.Option("--verbose", "-v", help="Say on stderr what happens, line by line.", callback=_diagnose),
 ]
 
 

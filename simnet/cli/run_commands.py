@@ -54,7 +54,7 @@ def compare(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run several methods on the same data, network, seed and ε; print one table."""
+    """Compare methods on the same data, network, seed and ε. Prints one table."""
     wanted = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
     scenario = load(file, wanted, seed)
 
@@ -90,7 +90,7 @@ def explain(
     agents: Annotated[bool, typer.Option("--agents", help="The noise of every agent, however many differ.")] = False,
     json: Json = False,
 ) -> None:
-    """Say what a scenario means before anything runs: noise, budget, traffic, delays, and what it leaves out."""
+    """Say what a scenario means before anything runs. Noise, budget, traffic, delays, and what it leaves out."""
     scenario = load(file, sets, seed)
 
     from simnet.cli.explain import explain as explanation
@@ -113,7 +113,7 @@ def audit(
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Try to break a scenario's promise: is the noise as it should be, and what does an eavesdropper learn of one row?
+    """Try to break a scenario's promise. Is the noise as it should be, and what does an eavesdropper learn of one row?
 
     Exit code 0 if the promise holds, 1 if it is broken, 3 if the audit saw too little to say.
     """
@@ -143,7 +143,7 @@ def report(
     output: Annotated[Path | None, typer.Option(help="File to write; report.html in the folder if none.")] = None,
     json: Json = False,
 ) -> None:
-    """Write a run (charts, tables, a replay) or a study as one HTML page that needs no network to be read."""
+    """Write a run or a study as one HTML page. Charts, tables, a replay; it needs no network to be read."""
     from simnet.report import report as write
 
     page = write(source, output)

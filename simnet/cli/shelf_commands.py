@@ -16,7 +16,7 @@ def list_(
     file: Annotated[Path | None, typer.Argument(help="A Python file of your own parts; its code runs.")] = None,
     json: Json = False,
 ) -> None:
-    """Every algorithm, topology, link model, pacing and codec; or the parts of a file, with their fields."""
+    """List algorithms, topologies, links and all other parts. Of a Python file: its parts, with their fields."""
     from simnet.cli.terminal import fact_tables, show, show_json
     from simnet.parts.foreign import installed
 
@@ -35,7 +35,7 @@ def list_(
 
 
 def scenarios(json: Json = False) -> None:
-    """The scenarios and studies that come with simnet: `simnet init --from NAME` writes one."""
+    """List the scenarios and studies that come with simnet. `simnet init --from NAME` writes one."""
     from simnet.cli import shipped
     from simnet.cli.terminal import fact_tables, show, show_json
 
@@ -60,7 +60,7 @@ def init(
     ] = None,
     force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a commented scenario to start from, one of simnet's own, or a method."""
+    """Write a commented scenario, or a method, to start from. `--from` writes one of simnet's own scenarios."""
     if method is not None:
         from importlib.resources import files
 
@@ -88,7 +88,7 @@ def runs(
     out: Annotated[Path, typer.Argument(help="Where run folders are.", metavar="FOLDER")] = Path("runs"),
     json: Json = False,
 ) -> None:
-    """The run folders that are there, newest last, with their key figures."""
+    """List run folders, newest last, with their key figures."""
     from simnet.cli.run_list import listed, runs_table
     from simnet.cli.terminal import show, show_json
 

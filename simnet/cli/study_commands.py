@@ -58,7 +58,7 @@ def tune(
     workers: Annotated[int | None, typer.Option(help="Processes; default: one per core.")] = None,
     json: Json = False,
 ) -> None:
-    """Choose one setting of a study within a budget, on rows that no report touches."""
+    """Choose one setting of a study within a budget. It learns and tests on rows that no report touches."""
     from simnet.cli.study_tables import means_table
     from simnet.cli.terminal import progress, show, show_json
     from simnet.record.atomic import write_file
@@ -91,7 +91,7 @@ def reach(
     seeds: Annotated[bool, typer.Option("--seeds", help="Also each seed's first round that reaches it.")] = False,
     json: Json = False,
 ) -> None:
-    """What every setting of a study costs until its test error is at most a target."""
+    """Say what each setting of a study costs to reach an error. The error is a test error, at most `--target`."""
     from simnet.cli.reach_table import reach_json, reach_table, seeds_table
     from simnet.cli.terminal import show, show_json
     from simnet.studies.reaching import first_hits
@@ -114,7 +114,7 @@ def query(
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")] = False,
     json: Json = False,
 ) -> None:
-    """Ask stored studies: tables `runs` and `rounds`, columns as in summary.json and rounds.csv."""
+    """Ask stored studies in SQL. Tables `runs` and `rounds`; columns as in summary.json and rounds.csv."""
     from simnet.cli.study_tables import answer_csv, answer_json, answer_table
     from simnet.cli.terminal import show
     from simnet.studies.results import query as ask

@@ -49,7 +49,7 @@ class Decentralised(Method):
         "node",
         description="how duals are kept: `node` as in the papers; `healing` or `edge`, which survive loss",
     )
-    heal_every: Count = Field(1, description="`healing`: each so many-th message carries what repairs the duals")
+    heal_every: Count = Field(1, description="`healing`: one message in this many carries what repairs the duals")
 
     def misfit(self, around: Surroundings) -> str | None:
         if self.duals == "edge" and around.medium == "shared":

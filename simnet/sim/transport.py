@@ -56,7 +56,7 @@ class Acknowledged(TransportKind):
         1.0, description="retransmission timeout until a round trip was measured (RFC 6298)"
     )
     backoff: Annotated[float, BeforeValidator(Number("a number of at least 1", 1))] = Field(
-        2.0, description="each timeout in a row is so many times the one before, up to 60 s"
+        2.0, description="each further timeout in a row is this many times as long, up to 60 s"
     )
     attempts: Count = Field(15, description="transmissions of one segment after which its message is given up")
     min_timeout: PositiveSeconds | None = Field(

@@ -51,7 +51,7 @@ def peak(rounds: int, method: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("method", some(["ipp-admm", "admm"], 2))
 def test_more_rounds_need_no_more_memory_than_their_table(method):
-    peak(5, method)  # what is made once a process
+    peak(5, method)  # what is made once per process
     short, few = peak(100, method)
     long, many = peak(300, method)
     assert many > 2 * few > 50_000
