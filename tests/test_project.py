@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
-
-import pytest
 
 from simnet.version import VERSION
 
@@ -40,13 +42,36 @@ def test_a_container_has_all_that_the_package_needs():
         assert f"!{name}" in kept
 
 
-def test_a_wheel_is_built_with_the_scenarios(tmp_path):
-    build = pytest.importorskip("hatchling.build", reason="hatchling is not installed: pip install hatchling")
-    import zipfile
+def test_a_wheel_has_all_that_a_first_run_needs(tmp_path):
+    # Nothing but the wheel's own files is found: `-P` leaves the current folder out, and the path has them first.
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.startswith(PROJECT["name"].replace("-", "_"))
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(tmp_path / "installed")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        wheel = build.build_wheel(str(tmp_path))
-    names = zipfile.ZipFile(tmp_path / wheel).namelist()
-    assert wheel.startswith(PROJECT["name"].replace("-", "_"))
-    assert {"simnet/cli/shipped/quickstart.toml", "simnet/cli/shipped/networks/two-coasts.graphml"} <= set(names)
+    def simnet(*words: str) -> str:
+        command = [sys.executable, "-P", "-m", "simnet", *words]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert simnet("--version") == f"simnet {VERSION}\n"
+    assert "networks/shared-bottleneck" in simnet("scenarios")
+    simnet("init", "--from", "networks/shared-bottleneck")
+    assert (tmp_path / "two-coasts.graphml").exists()
+    simnet("init", "--from", "quickstart")
+    assert (
+        str(tmp_path / "installed")
+        in subprocess.run(
+            [sys.executable, "-P", "-c", "import simnet; print(simnet.__file__)"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
+    assert "test error" in simnet("run", "quickstart.toml")
