@@ -1,4 +1,4 @@
-"""`simnet check`: does a part of anybody's keep the rules that every part of simnet keeps?
+"""`simnet check`: does a part, whoever wrote it, keep the rules that every part of simnet keeps?
 
 >>> from simnet.check import check
 >>> check("admm", quick=True).passed

@@ -1,4 +1,4 @@
-"""Who is checked: a part of anybody's, its place in a scenario, and the small world that it is tried in."""
+"""Who is checked: a part, whoever wrote it, its place in a scenario, and the small world that it is tried in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simnet check`: does a part of anybody's keep the rules?"""
+"""`simnet check`: does a part, whoever wrote it, keep the rules?"""
 
 from __future__ import annotations
 

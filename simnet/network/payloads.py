@@ -25,7 +25,7 @@ from simnet.vectors import Vector
 
 MOST_PARTS = 255
 LONGEST = 2**24
-"""The greatest length of a part, lest a forged payload of few bytes ask for all the memory."""
+"""The greatest length of a part, so that a forged payload of few bytes cannot ask for all the memory."""
 
 
 _BYTE = np.dtype("u1")

@@ -1,4 +1,4 @@
-"""Plans that a method of anybody's can use as they stand: noise that meets the budget by proof, charges, grid, audit.
+"""Plans that any method can use as they stand: noise that meets the budget by proof, charges, grid, audit.
 
 A method asks for one in `Method.plan` and its peer does three things with it:
 
