@@ -86,7 +86,7 @@ def test_the_shell_commands_that_start_processes_run(line, tmp_path):
 
 def test_the_files_and_commands_of_the_page_about_networks_work(tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs" / "your_network.md").read_text(encoding="utf-8")
-    files = re.findall(r"```(?:csv|toml)\n# file: (\S+)\n(.*?)```", page, re.DOTALL)
+    files = re.findall(r"`(\S+)`:\n\n```(?:csv|toml)\n(.*?)```", page, re.DOTALL)
     assert len(files) == 3
     for name, content in files:
         (tmp_path / name).write_text(content, encoding="utf-8")
