@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy
 
@@ -131,7 +132,8 @@ def test_10_pdmls_primal_noise_loses_geometrically():
     assert losses[2] > 3 * losses[1]
 
 
-ERRATA = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+ERRATA = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
 
 
 def test_every_erratum_says_whether_the_papers_version_is_available():
@@ -150,3 +152,14 @@ def test_what_is_said_to_be_unavailable_is_what_simnet_repairs():
     assert floors[0] > floors[1]
     lasso = FusedLasso(scipy.sparse.csr_array(np.eye(2)), 1e-5, 1.0, 0.1, 2.0)
     assert not LassoSteps(lasso, accelerated=True)._u.any()
+
+
+def test_what_the_errors_cost_is_what_the_table_holds():
+    table = pl.read_csv(ROOT / "docs" / "error_and_epsilon.csv")
+    without = table.filter(method="admm")
+    at = [table.filter(method="pp-admm", calibration=name, epsilon=1.0) for name in ("paper", "proven")]
+    told = [*(rows["test_error"].mean() for rows in at), without["test_error"].mean()]
+    told = [told[0], without["constant"].mean(), *told[1:], without["optimum"].mean(), without["best_optimum"].mean()]
+    passage = ERRATA.split("## What the errors cost")[1].split("![")[0]
+    assert re.findall(r"(\d+\.\d) %", passage) == [f"{100 * value:.1f}" for value in told]
+    assert without.height == 5
