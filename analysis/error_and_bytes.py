@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -25,16 +27,21 @@ from simnet.record.folder import load_summary
 Row = dict[str, float]
 
 
-def curves(source: Path, methods: list[str]) -> dict[str, list[Row]]:
-    """Rows of rounds.csv, by method."""
+def curves(source: Path, methods: list[str]) -> tuple[dict[str, list[Row]], Mapping[str, Any]]:
+    """Rows of rounds.csv, by method; and what errors are held against, which is the same for all of them."""
     if source.is_dir():
         with (source / "rounds.csv").open(newline="") as handle:
             rows = [{name: float(cell or "nan") for name, cell in row.items()} for row in csv.DictReader(handle)]
-        return {load_summary(source)["algorithm"]: rows}
-    return {result.summary["algorithm"]: result.rounds for result in compare(Scenario.load(source), methods)}
+        summary = load_summary(source)
+        return {summary["algorithm"]: rows}, summary["yardsticks"]
+    results = list(compare(Scenario.load(source), methods))
+    return {result.summary["algorithm"]: result.rounds for result in results}, results[0].summary["yardsticks"]
 
 
-def draw(found: dict[str, list[Row]], output: Path) -> None:
+LINES = {"constant": ("constant answer", ":"), "optimum": ("optimum without privacy", "--")}
+
+
+def draw(found: dict[str, list[Row]], known: Mapping[str, Any], output: Path) -> None:
     """Two panels over one time axis, the same colour for the same method everywhere."""
     style()
     figure, (top, bottom) = plt.subplots(2, 1, sharex=True, figsize=(7.0, 5.6), layout="constrained")
@@ -42,11 +49,14 @@ def draw(found: dict[str, list[Row]], output: Path) -> None:
         time = [row["t"] for row in rows]
         top.plot(time, [row["test_error"] for row in rows], color=COLOURS[method], label=method)
         bottom.plot(time, [row["wire_bytes"] / 1e3 for row in rows], color=COLOURS[method], label=method)
+    for name, (label, dashes) in LINES.items():
+        if known[name] is not None:
+            top.axhline(known[name], color="#888888", linestyle=dashes, linewidth=1.2, label=label)
     top.set_ylabel("test error")
     bottom.set_ylabel("sent so far (kB)")
     bottom.set_xlabel("simulated time (s)")
     bottom.set_ylim(bottom=0)
-    top.legend(frameon=False, ncols=3)
+    top.legend(frameon=False, ncols=2)
     figure.savefig(output, dpi=160)
 
 
@@ -56,8 +66,8 @@ def main() -> None:
     parser.add_argument("--methods", default="admm,pp-admm,ipp-admm", help="methods to compare (scenario files)")
     parser.add_argument("--output", type=Path, default=Path("error_and_bytes.png"))
     options = parser.parse_args()
-    found = curves(options.source, options.methods.split(","))
-    draw(found, options.output)
+    found, known = curves(options.source, options.methods.split(","))
+    draw(found, known, options.output)
     with options.output.with_suffix(".csv").open("w", newline="") as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(["method", "round", "t", "test_error", "wire_bytes"])

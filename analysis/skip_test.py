@@ -20,6 +20,11 @@ from simnet.record.events import SvtTested
 from simnet.simulate import control
 
 SEEDS = range(1, 11)
+HELD_AGAINST = {
+    "best_optimum": "*optimum without privacy, at best*",
+    "optimum": "*optimum without privacy, λ̂/N = 1e-4*",
+    "constant": "*best constant answer*",
+}
 
 
 def figures(scenario: Scenario) -> tuple[dict[str, Any], list[SvtTested]]:
@@ -40,6 +45,7 @@ def figures(scenario: Scenario) -> tuple[dict[str, Any], list[SvtTested]]:
         there = getattr(stopped, name)
         row |= {f"{name}_{figure}": there[figure] for figure in ("test_error", "wire_bytes", "proven_epsilon")}
     row |= {f"tests_{name}": value for name, value in tested.summary["tests"].items()}
+    row |= {f"yardsticks_{name}": tested.summary["yardsticks"][name] for name in HELD_AGAINST}
     return row, [event for _, _, event in tested.events if isinstance(event, SvtTested)]
 
 
@@ -67,6 +73,7 @@ def markdown(table: pl.DataFrame, pooled: float) -> str:
         mean = {name: table[prefix + name].mean() for name in ("test_error", "wire_bytes", "proven_epsilon")}
         size = mean["wire_bytes"] / 1e6
         lines.append(f"| {title} | {mean['test_error']:.4f} | {size:.2f} | {mean['proven_epsilon']:.2f} |")
+    lines += [f"| {title} | {table['yardsticks_' + name].mean():.4f} | | – |" for name, title in HELD_AGAINST.items()]
     better = (table["same_bytes_test_error"] < table["test_error"]).sum()
     asked, passed = table["tests_asked"].sum(), table["tests_passed"].sum()
     return "\n".join(lines) + (

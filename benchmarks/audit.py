@@ -49,15 +49,14 @@ def row(name: str, found: AuditResult) -> str:
 
 
 def with_row(page: str, new: str) -> str:
-    """The page with a row of its table replaced, or added at its end."""
-    lines = page.split("\n")
-    first = lines.index(RULE) + 1
-    last = next(place for place in range(first, len(lines)) if not lines[place].startswith("|"))
-    name = new.split("|")[1]
-    others = [line for line in lines[first:last] if line.split("|")[1] != name]
-    before = [line.split("|")[1] for line in lines[first:last]]
-    others.insert(before.index(name) if name in before else len(others), new)
-    return "\n".join([*lines[:first], *others, *lines[last:]])
+    """The page with a row of one of its tables replaced, or added at the end of the last."""
+    lines, name, end = page.split("\n"), new.split("|")[1], 0
+    for first in (place + 1 for place, line in enumerate(lines) if line == RULE):
+        end = next(place for place in range(first, len(lines)) if not lines[place].startswith("|"))
+        for place in range(first, end):
+            if lines[place].split("|")[1] == name:
+                return "\n".join([*lines[:place], new, *lines[place + 1 :]])
+    return "\n".join([*lines[:end], new, *lines[end:]])
 
 
 if __name__ == "__main__":

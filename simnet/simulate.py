@@ -411,13 +411,13 @@ def compare(
 
 
 def control(scenario: Scenario, result: Result, others: Sequence[Result] = ()) -> Control | None:
-    """The same method without its test (`Method.control`), stopped at the bytes and at the time of a `result`.
+    """The same method that skips no round (`Method.control`), stopped at the bytes and at the time of a `result`.
 
-    `scenario` is that of the comparison. The control is one of the `others`, or runs now. None for a method without a
-    test, or if the control cannot meet the budget.
+    `scenario` is that of the comparison. The control is one of the `others`, or runs now. None for a method that names
+    no control, or if the control cannot meet the budget.
     """
     method = result.scenario.algorithm
-    if not (method.has_test and method.control):
+    if not method.control:
         return None
     wanted = scenario.with_method(method.control)
     other = next((each for each in others if each.scenario.resolved() == wanted.resolved()), None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, band, by_round, legend_below, main, panels, where
+from analysis.papers.drawing import Drawing, band, by_round, called, legend_below, main, panels, where
 from simnet.studies.results import StudyResult
 
 
@@ -39,7 +39,7 @@ def draw(study: StudyResult) -> Drawing:
             place.set_yscale("log")
             place.set_ylim(1e-4, 2)
             place.set_xlim(0, 1.02 * float(table["seconds"].max()))
-            place.set_title(f"{source}, ρ = {penalty:g}" + (", γ = 1" if penalty == 1 else ""), fontsize=10)
+            place.set_title(f"{called(source)}, ρ = {penalty:g}" + (", γ = 1" if penalty == 1 else ""), fontsize=10)
         line[0].set_ylabel("objective − least seen")
     for place in axes[1]:
         place.set_xlabel("simulated time (s)")

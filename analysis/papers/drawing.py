@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,14 @@ Drawing = tuple[Figure, pl.DataFrame]
 
 SOURCES = ("data.source", "data")
 """What the column of data sets is called."""
+
+
+NAMES = {"bio/bio.npz": "bio_train"}
+
+
+def called(source: str) -> str:
+    """What a paper calls a data set."""
+    return NAMES.get(source, source)
 
 
 def finals(study: StudyResult, *figures: str) -> pl.DataFrame:
@@ -61,11 +69,15 @@ def band(axes: Axes, table: pl.DataFrame, x: str, label: str, colour: str, **lin
 
 
 YARDSTICKS = {"constant": ("best constant answer", ":"), "optimum": ("optimum without privacy", "--")}
+BEST = {"constant": YARDSTICKS["constant"], "best_optimum": ("optimum without privacy, at best", "--")}
+"""Those of a method that has no optimum of its own."""
 
 
-def held_against(axes: Axes, runs: pl.DataFrame, *, across: bool = True) -> None:
+def held_against(
+    axes: Axes, runs: pl.DataFrame, *, across: bool = True, among: Mapping[str, tuple[str, str]] = YARDSTICKS
+) -> None:
     """Lines at what test errors are held against, the means over these runs; upright ones unless `across`."""
-    for name, (label, dashes) in YARDSTICKS.items():
+    for name, (label, dashes) in among.items():
         column = f"yardsticks_{name}"
         found = runs[column].mean() if column in runs.columns else None
         if isinstance(found, float):

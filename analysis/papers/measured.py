@@ -21,6 +21,7 @@ PASSAGES: tuple[Callable[[], str], ...] = (
     *(all_methods.ordering, all_methods.ordering_pairs, all_methods.ordering_yardsticks),
     *(all_methods.tuning, all_methods.random_start),
     *(pp.pp_1, pp.pp_2, pp.pp_3, pp.pp_4, pp.pp_5, pp.pp_5_adult_41, pp.pp_5_saves, pp.pp_6, pp.pp_7),
+    *(pp.pp_printed, pp.pp_gaussian),
     *(r.r_1, r.r_1_gamma, r.r_2, r.r_2_smaller, r.r_2_range, r.r_3, r.r_work),
     *(m.m_1a, m.m_1a_steps, m.m_1b, m.m_2, m.m_2_std, m.m_34, m.m_5, m.m_secret),
     *(
@@ -36,7 +37,16 @@ PASSAGES: tuple[Callable[[], str], ...] = (
         pdml.pdml_4b,
         pdml.pdml_4c,
     ),
-    *(dp.dp_1, dp.dp_1_noise, dp.dp_1_utility, dp.dp_1_time, dp.dp_2_small, dp.dp_2_large, dp.dp_2_more),
+    *(
+        dp.dp_1,
+        dp.dp_1_noise,
+        dp.dp_1_utility,
+        dp.dp_1_time,
+        dp.dp_2_small,
+        dp.dp_2_large,
+        dp.dp_2_more,
+        dp.dp_2_approach,
+    ),
 )
 
 

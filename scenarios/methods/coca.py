@@ -15,6 +15,7 @@ class Coca(AdmmMethod):
 
     needs = frozenset({"solve"})
     private_silences = ("censored",)  # whether an agent is silent depends on its data
+    control = "admm"  # what `simnet compare` stops at the same bytes and at the same time
 
     tolerance: Positive = Field(1e-6, description="gradient norm at which a local solve may stop")
     censoring: Positive = Field(2.0, description="τ, how far a model must move in the first round to be sent")

@@ -6,7 +6,7 @@ improvement of the local objective, every row's loss clipped to [0, C]:
     Clip[f_i(θ_i) − f_i(θ̂)] + Lap(query scale) >= α + Lap(threshold scale)
 
 After c positive answers the agent is silent: it releases nothing more, and its neighbours keep its last value. (The
-paper's "abort if count > c" would let a (c+1)-th answer be seen; here the test stops at c.)
+paper's "abort if count > c" at the (c+1)-th sends the same, as long as nobody sees the end itself.)
 
 calibration = "proven" gives the test 10 % of the budget, counted in ρ. That makes the noise of every release 3 % larger
 (ε = 1, δ = 1e-4, c = 15). More buys little: the test's own noise falls only with the square root of its share, and all

@@ -115,6 +115,15 @@ class _Perturbed(Scheduled):
     def _rate(self, etas: Sequence[Sequence[float]], step: float, setting: Setting) -> Finding:
         """Theorem 3.2 in the first and the last round, by its conditions (21) and (22) and by (23) as printed."""
         ends = [[own[t] for own in etas] for t in (0, -1)]
+        apart = max(max(now) - min(now) for now in ends)
+        if apart > 0.0:
+            return Finding(
+                "M-ADMM Theorem 3.2: one η(t) for all agents",
+                False,
+                -apart,
+                "no rate is known here: the proof takes W(t)(D + A) for symmetric, and with penalties of their own "
+                "runs break what it promises (docs/errata.md, 17); none that does not converge was found",
+            )
         bounds = self.regulariser, self.steepest(setting.sizes[0])
         first, last = (rate(now, step, setting.adjacency, *bounds) for now in ends)
         printed = [rate(now, step, setting.adjacency, *bounds, printed=True) for now in ends]

@@ -180,7 +180,7 @@ class Method(Part):
     has_test: ClassVar[bool] = False
     """Whether a test decides which rounds release something."""
     control: ClassVar[str] = ""
-    """The method that it is without the test, as a scenario names it: `simnet compare` stops that at the same bytes."""
+    """What it is without its skips, as a scenario names it: `simnet compare` stops that at the same bytes and time."""
     recycles: ClassVar[bool] = False
     """Whether some rounds release what is computed from earlier releases alone."""
     flips_labels: ClassVar[bool] = False

@@ -179,8 +179,14 @@ class RAdmmPeer(ScheduledPeer):
         return float(np.linalg.norm(direction - self.objective.gradient(self.theta)))
 
 
+CONVERGES = "by the paper, whose proof has a gap, a run converges under"
+
+
 def convergence(eta: float, gamma: float, adjacency: Square, steepest: float) -> list[Finding]:
-    """Theorem III.1: (24) and (25) for the best L and μ, and (26) and (27), which are the same for L = μ = 2."""
+    """Theorem III.1: (24) and (25) for the best L and μ, and (26) and (27), which are the same for L = μ = 2.
+
+    Step (35) of its proof is wrong (docs/errata.md, 20); no run that breaks the theorem is known.
+    """
     weight, mu, *general = best_recycling(eta, gamma, adjacency, steepest)
     special = recycling_margins(eta, gamma, adjacency, steepest)
     enough = enough_gamma(eta, adjacency, steepest)
@@ -189,8 +195,8 @@ def convergence(eta: float, gamma: float, adjacency: Square, steepest: float) ->
         if enough is None
         else f"both hold from gamma = {enough:.3g} on"
     )
-    chosen = f"sufficient for convergence; of the L and μ tried, L = {weight:.3g} and μ = {mu:.3g} serve best"
-    told = "sufficient for convergence, with L = μ = 2"
+    chosen = f"{CONVERGES} (24) and (25); of the L and μ tried, L = {weight:.3g} and μ = {mu:.3g} serve best"
+    told = f"{CONVERGES} (26) and (27), where L = μ = 2"
     return [
         Finding(f"R-ADMM condition ({number})", margin > 0.0, margin, sentence)
         for number, margin, sentence in (

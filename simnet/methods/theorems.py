@@ -38,8 +38,11 @@ def rate(
 
     Equation (23) `printed` counts the least singular value of (W − θI)(D − A) that is not zero. But (22) asks for an
     inequality in all directions, and in that of consensus this matrix is zero. So its least eigenvalue is what counts;
-    where it is far enough below zero, nothing is promised.
+    where penalties are below the dual step it is below zero, and nothing is promised. Nor is anything where penalties
+    differ: J(t) is not symmetric then, as the proof takes it to be, and runs break even what (21) and (22) allow.
     """
+    if not printed and len(set(etas)) > 1:
+        return 0.0
     degrees, weights = np.diag(adjacency.sum(axis=0)), np.diag(etas)
     laplacian = degrees - adjacency
     apart = (weights - step * np.eye(len(etas))) @ laplacian

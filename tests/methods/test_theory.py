@@ -116,6 +116,13 @@ def test_the_rate_of_m_admm_is_told_for_the_first_and_the_last_round():
     assert found.margin == last < first / 100
 
 
+def test_m_admms_theorem_promises_no_rate_to_penalties_of_the_agents_own():
+    own = findings("m-admm", **{"algorithm.agent_eta": [0.01, 0.02, 0.01, 0.03], "algorithm.dual_step": 0.01})
+    assert own["M-ADMM Theorem 3.2: one η(t) for all agents"] == (False, pytest.approx(-0.02))
+    assert "M-ADMM Theorem 3.2: rate" not in own
+    assert own["M-ADMM Theorem 3.1: η_i(t) >= θ"][0] is True
+
+
 def test_the_paper_of_r_admm_says_nothing_of_penalties_of_the_agents_own():
     own = findings("r-admm", **{"algorithm.agent_eta": [0.01, 0.02, 0.01, 0.03]})
     name = "R-ADMM Theorem III.1: one η for all agents, which is the dual step"

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy
 
@@ -75,6 +76,22 @@ def test_4_as_printed_the_test_is_a_coin_flip(query):
     assert np.mean(passes) == pytest.approx(0.5, abs=4 * 0.5 / math.sqrt(20_000))
 
 
+def test_6_who_sees_what_is_sent_cannot_tell_an_agent_that_aborts_from_one_that_stops_at_c():
+    """With silence after c releases, "abort at the (c+1)-th yes" sends what simnet sends, draw for draw."""
+    for seed in range(200):
+        queries = np.random.default_rng(seed).normal(0.0, 2.0, 40)
+        ours = SparseVector(3, 0.5, 1.0, 1.0, True, np.random.default_rng(1000 + seed))
+        stopped = [ours.test(float(query)) for query in queries]
+        endless = SparseVector(10**9, 0.5, 1.0, 1.0, True, np.random.default_rng(1000 + seed))
+        count, printed, aborted = 0, [], False
+        for query in queries:
+            passed = endless.test(float(query))
+            count += passed
+            aborted = aborted or (passed and count > 3)
+            printed.append(passed and not aborted)
+        assert stopped == printed
+
+
 def test_7_the_tested_noise_counts_in_every_round():
     """Theorem 5 prices c objective perturbations; the tests look at all T of them."""
     found = plan()
@@ -115,13 +132,14 @@ def test_10_pdmls_primal_noise_loses_geometrically():
     assert losses[2] > 3 * losses[1]
 
 
-ERRATA = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+ERRATA = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
 
 
 def test_every_erratum_says_whether_the_papers_version_is_available():
     rows = [line.strip("| ").split(" | ") for line in ERRATA.splitlines() if re.match(r"\| \d", line)]
-    assert [int(cells[0]) for cells in rows] == [*range(1, 20)]
-    assert {int(cells[0]) for cells in rows if "*not available*" in cells[5]} == {2, 6, 9}
+    assert [int(cells[0]) for cells in rows] == [*range(1, 21)]
+    assert {int(cells[0]) for cells in rows if "*not available*" in cells[5]} == {2, 9}
     named = {field for cells in rows for field in re.findall(r"`algorithm\.(\w+)", cells[5])}
     known = {field for method in METHODS.values() for field in method.model_fields}
     assert named <= known
@@ -129,9 +147,19 @@ def test_every_erratum_says_whether_the_papers_version_is_available():
 
 
 def test_what_is_said_to_be_unavailable_is_what_simnet_repairs():
-    """2: a floor that falls with ε; 6: at most c answers; 9: a dual at zero."""
+    """2: a floor that falls with ε; 9: a dual at zero."""
     floors = [PaperBudget(epsilon, DELTA, 30).regulariser_floor(ROWS) for epsilon in (0.5, 10.0)]
     assert floors[0] > floors[1]
-    assert plan().test.cap == 15
     lasso = FusedLasso(scipy.sparse.csr_array(np.eye(2)), 1e-5, 1.0, 0.1, 2.0)
     assert not LassoSteps(lasso, accelerated=True)._u.any()
+
+
+def test_what_the_errors_cost_is_what_the_table_holds():
+    table = pl.read_csv(ROOT / "docs" / "error_and_epsilon.csv")
+    without = table.filter(method="admm")
+    at = [table.filter(method="pp-admm", calibration=name, epsilon=1.0) for name in ("paper", "proven")]
+    told = [*(rows["test_error"].mean() for rows in at), without["test_error"].mean()]
+    told = [told[0], without["constant"].mean(), *told[1:], without["optimum"].mean(), without["best_optimum"].mean()]
+    passage = ERRATA.split("## What the errors cost")[1].split("![")[0]
+    assert re.findall(r"(\d+\.\d) %", passage) == [f"{100 * value:.1f}" for value in told]
+    assert without.height == 5

@@ -16,6 +16,7 @@ from simnet.agent.pacing import ALIGNED
 from simnet.cli import app
 from simnet.record import events
 from simnet.record.laws import Laws
+from simnet.simulate import control
 from tests.live.test_fleet import same_course, with_kills
 from tests.portions import thorough
 from tests.worlds import PATIENT, ROWS, told, unlawful
@@ -90,6 +91,15 @@ def test_a_method_has_reasons_for_silence_and_figures_of_its_own():
     moved = [e.notes["moved"] for _, _, e in result.events if isinstance(e, events.SolveFinished)]
     sent = told(result, events.ReleaseMade)
     assert len(moved) == 4 * 8 > len(sent)
+
+
+def test_a_method_that_censors_is_held_against_one_that_never_does():
+    scenario = world("coca.py:Coca", **{"algorithm.censoring": 1.0, "algorithm.decay": 0.8})
+    result = run(scenario)
+    found = control(scenario, result)
+    assert (found.of, found.method) == ("coca.py:Coca", "admm")
+    assert found.same_bytes["wire_bytes"] <= result.summary["communication"]["wire_bytes"]
+    assert found.same_bytes["round"] < found.same_time["round"] == scenario.rounds
 
 
 def test_noise_protects_nothing_where_silence_depends_on_the_data(tmp_path):

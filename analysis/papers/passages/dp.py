@@ -7,11 +7,11 @@ from itertools import pairwise
 from analysis.papers.drawing import where
 from analysis.papers.passages.reading import link, table, value
 
-SETS = ("a8a", "a9a", "ijcnn1")
+SETS = {"a8a": "a8a", "a9a": "a9a", "ijcnn1": "ijcnn1", "bio_train": "bio/bio.npz"}
 
 
 def _gap(source: str, method: str, calibration: str, penalty: float, t: int = 100, column: str = "mean") -> float:
-    at = {"data__source": source, "algorithm__name": method, "privacy__calibration": calibration}
+    at = {"data__source": SETS[source], "algorithm__name": method, "privacy__calibration": calibration}
     return value("dp-figure-1", column, **at, algorithm__penalty=penalty, round=t)
 
 
@@ -31,7 +31,7 @@ def dp_1() -> str:
 
 def _ahead(source: str) -> int:
     """Until which round the accelerated method with noise is closer to the least objective than the plain one."""
-    at = {"data__source": source, "privacy__calibration": "paper", "algorithm__penalty": 1e-3}
+    at = {"data__source": SETS[source], "privacy__calibration": "paper", "algorithm__penalty": 1e-3}
     fast, slow = (
         where(table("dp-figure-1"), algorithm__name=name, **at).sort("round")["mean"].to_list()
         for name in ("dp-acc-admm", "dp-admm")
@@ -70,8 +70,8 @@ def dp_1_time() -> str:
     at = {"algorithm__name": "dp-admm", "privacy__calibration": "none", "algorithm__penalty": 1e-3}
     parts = []
     for source in SETS:
-        start, end = (value("dp-figure-1", "seconds", data__source=source, round=t, **at) for t in (1, 100))
-        sent = value("dp-figure-1", "wire_bytes", data__source=source, round=100, **at)
+        start, end = (value("dp-figure-1", "seconds", data__source=SETS[source], round=t, **at) for t in (1, 100))
+        sent = value("dp-figure-1", "wire_bytes", data__source=SETS[source], round=100, **at)
         parts.append(f"{source} {start:.1f} s, {end:.1f} s, {sent / 1e6:.0f} MB")
     return (
         f"same table, until the end of round 1, of round 100, and sent in all: {'; '.join(parts)}. A round takes both "
@@ -84,8 +84,9 @@ EPSILONS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.5)
 PENALTIES = (1.0, 1e-3)
 
 
-def _two(source: str, method: str, epsilon: float, figure: str, penalty: float) -> float:
-    at = {"data__source": source, "algorithm__name": method, "privacy__epsilon": epsilon}
+def _two(source: str, method: str, epsilon: float | None, figure: str, penalty: float) -> float:
+    """At an ε, or without noise."""
+    at = {"data__source": SETS[source], "algorithm__name": method, "privacy__epsilon": epsilon}
     return value("dp-figure-2", figure=figure, algorithm__penalty=penalty, **at)
 
 
@@ -139,3 +140,28 @@ def dp_2_more() -> str:
                     falls.append(all(b <= a + 1e-3 for a, b in pairwise(line)))
     told = "curves of objective and test error fall with ε at every step, or rise by less than 0.001"
     return f"{sum(falls)} of {len(falls)} {told}"
+
+
+def dp_2_approach() -> str:
+    def told(penalty: float, epsilon: float) -> str:
+        parts = []
+        for source in SETS:
+            pairs = [
+                f"{_two(source, method, epsilon, 'test_error', penalty):.4f} "
+                f"({_two(source, method, None, 'test_error', penalty):.4f})"
+                for method in ("dp-admm", "dp-acc-admm")
+            ]
+            parts.append(f"{source} {' and '.join(pairs)}")
+        return "; ".join(parts)
+
+    known = []
+    for source in SETS:
+        at = {"data__source": SETS[source], "algorithm__name": "dp-admm", "algorithm__penalty": 1.0}
+        constant, best = (
+            value("dp-figure-2", figure=f"yardsticks_{name}", **at) for name in ("constant", "best_optimum")
+        )
+        known.append(f"{source} {constant:.4f} and {best:.4f}")
+    return (
+        f"same table, test error of plain and accelerated (without noise): ρ = γ = 1, ε = 0.1 {told(1.0, 0.1)}; "
+        f"ρ = 1e-3, ε = 0.5 {told(1e-3, 0.5)}. Best constant answer, and optimum at best: {'; '.join(known)}"
+    )

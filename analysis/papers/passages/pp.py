@@ -125,11 +125,12 @@ def pp_5_adult_41() -> str:
         for epsilon in (0.5, 1.0, 2.0, 10.0)
     )
     least = where(table("pp-adult-41"), figure="test_error", algorithm__eta=0.5)["mean"].min()
+    by_paper = "; ".join(f"ε = {epsilon:g}: {at(epsilon, 'paper', ours)}" for epsilon in (0.5, 1.0, 2.0, 10.0))
     return (
         f"{link('pp-adult-41')}, ten seeds. η = 0.5: nobody below {least:.4f}, no noise {plain('test_error', 0.5)}. "
         f"η = 0.01: no noise {plain('test_error')}, its optimum {plain('yardsticks_optimum')} (at best "
-        f"{plain('yardsticks_best_optimum')}), constant answer {plain('yardsticks_constant')}; paper's calibration at "
-        f"ε = 1: {at(1.0, 'paper', ours)}. Proven calibration, {told}"
+        f"{plain('yardsticks_best_optimum')}), constant answer {plain('yardsticks_constant')}; paper's calibration, "
+        f"{by_paper}. Proven calibration, {told}"
     )
 
 
@@ -176,4 +177,36 @@ def pp_7() -> str:
         f"{link('pp-figure-7-instead')}: 45,000 generated rows of Twonorm and Waveform, proven calibration, five "
         "seeds. "
         f"ε = 0.5: {'; '.join(parts)}. At ε = 10 all are within {100 * float(apart):.1f} points of each other"
+    )
+
+
+def pp_printed() -> str:
+    name, epsilons = "pp-as-printed", (0.5, 1.0, 1.5, 2.0, 10.0)
+    told = [
+        f"η = {eta:g}: error {each(name, 'privacy__epsilon', epsilons, 3, figure='test_error', algorithm__eta=eta)}, "
+        f"{span(name, 0, figure='broadcasts', algorithm__eta=eta)} of 150 broadcasts"
+        for eta in (0.5, 0.01)
+    ]
+    return f"{link(name)}, five seeds, ε = 0.5, 1, 1.5, 2, 10. {'; '.join(told)}"
+
+
+def pp_gaussian() -> str:
+    parts = []
+    for epsilon in (0.5, 1.0, 10.0):
+        pairs = []
+        for method in ("dvp", "m-admm", "r-admm"):
+            at = {"figure": "test_error", "privacy__epsilon": epsilon, "algorithm__name": method}
+            gamma, gaussian = (
+                value("pp-gaussian-baselines", **at, algorithm__noise=noise) for noise in ("gamma", "gaussian")
+            )
+            pairs.append(f"{METHODS_5[method]} {gamma:.3f} and {gaussian:.3f}")
+        parts.append(f"ε = {epsilon:g}: {', '.join(pairs)}")
+    known = [
+        value("pp-gaussian-baselines", figure=f"yardsticks_{name}", **at, algorithm__noise="gamma")
+        for name in ("constant", "optimum")
+        for at in ({"privacy__epsilon": 1.0, "algorithm__name": "dvp"},)
+    ]
+    return (
+        f"{link('pp-gaussian-baselines')}, ten seeds, proven ε, error with gamma-type and with Gaussian noise. "
+        f"{'; '.join(parts)} (constant answer {known[0]:.3f}, optimum {known[1]:.3f})"
     )
