@@ -16,13 +16,13 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from pathlib import Path, PurePosixPath
 
 from simnet.agent.pacing import ALIGNED
+from simnet.allowance import Allowance, read_whole
 from simnet.errors import LogError, ScenarioError, SimnetError
 from simnet.learning.archives import check_directory
-from simnet.record.atomic import refusing, write_file
+from simnet.record.atomic import refusing, temporary_folder, write_file
 from simnet.record.events import RunStarted
 from simnet.record.folder import load_bytes, load_json, slug
 from simnet.record.log import LOG, find_log, read
@@ -38,7 +38,11 @@ _NAME = re.compile(r"(?!.*(^|/)\.\.?(/|$))[A-Za-z0-9_.+-]{1,80}(/[A-Za-z0-9_.+-]
 """Names inside an archive: plain ones, which lead nowhere else."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _CHUNK = 1 << 20
+_COPIES = 3
+"""How often a file is there while the archive is made: alone, in the archive, and in what is written."""
 _SHOWN = 20
+_LONGEST = 100
+"""Characters of a stranger's name or sentence that are told."""
 
 
 def bundle(
@@ -68,8 +72,8 @@ def bundle(
         )
     members = {name: load_bytes(folder / name) for name in _RUN if (folder / name).is_file()}
     members |= _inputs(start, folder, public_rows=public_rows) if inputs else {}
-    with TemporaryDirectory() as place:
-        members["report.html"] = report(folder, Path(place) / "report.html").read_bytes()
+    with temporary_folder("the report") as place:
+        members["report.html"] = report(folder, place / "report.html").read_bytes()
     members["CITATION.cff"] = _citation(start, checked.digest, date).encode()
     members[METADATA] = _metadata(start, checked.digest, date, members)
     target = Path(f"{slug(str(start.scenario['name']))}-{checked.digest[:12]}.zip") if output is None else Path(output)
@@ -96,7 +100,21 @@ def _inputs(start: RunStarted, folder: Path, *, public_rows: bool) -> dict[str, 
     for name in files:
         if not _NAME.fullmatch(name) or name in (*_RUN, METADATA, "report.html", "CITATION.cff"):
             raise ScenarioError(f"{name}: an archive cannot hold a file of this name; put it beside the scenario")
-    return {name: path.read_bytes() for name, path in files.items()}
+    return dict(_whole(files))
+
+
+def _whole(files: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
+    """What the files hold; all of them together must fit into the memory, beside the archive that is made of them."""
+    allowance = Allowance(SimnetError)
+    for name, path in files.items():
+        try:
+            content = read_whole(path, allowance, _COPIES)
+            allowance.take(_COPIES * len(content), f"{len(content):,} bytes more")
+        except SimnetError as error:
+            raise SimnetError(f"{name}: {error}") from None
+        except OSError as error:
+            raise SimnetError(f"{name}: cannot be read ({error.strerror})") from None
+        yield name, content
 
 
 def _citation(start: RunStarted, digest: str, date: str) -> str:
@@ -161,14 +179,13 @@ def opened(path: Path) -> Iterator[tuple[Path, list[str]]]:
 
     The archive may be a stranger's: LogError if it is packed, or its names lead elsewhere.
     """
-    with TemporaryDirectory() as place:
-        folder = Path(place)
+    with temporary_folder("what an archive holds") as folder:
         try:
             _unpack(path, folder)
-        except LogError:
+        except SimnetError:
             raise
         except (zipfile.BadZipFile, RuntimeError, ValueError, OSError, EOFError) as error:
-            raise LogError(f"{path}: no archive that `simnet bundle` wrote ({error})") from None
+            raise LogError(f"{path}: no archive that `simnet bundle` wrote ({str(error)[:_LONGEST]})") from None
         yield folder, _unlisted(folder)
 
 
@@ -176,21 +193,25 @@ def _unpack(path: Path, folder: Path) -> None:
     check_directory(path)
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
-        if len({entry.filename.casefold() for entry in entries}) < len(entries):
+        names = {entry.filename.casefold() for entry in entries}
+        if len(names) < len(entries):
             raise LogError(f"{path}: a name is there twice")
         for entry in entries:
             if not _NAME.fullmatch(entry.filename):
                 raise LogError(f"{path}: {entry.filename[:80]!r} is no name of a file in an archive")
+            if any(str(above) in names for above in PurePosixPath(entry.filename.casefold()).parents):
+                raise LogError(f"{path}: {entry.filename} lies in a file, not in a folder")
             if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
                 raise LogError(f"{path}: {entry.filename} is packed, which `simnet bundle` does not do")
         if sum(entry.file_size for entry in entries) > path.stat().st_size:
             raise LogError(f"{path}: its files overlap: together they are longer than the archive")
         for entry in entries:
             target = folder / entry.filename
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(entry) as content, target.open("xb") as file:
-                while piece := content.read(_CHUNK):
-                    file.write(piece)
+            with archive.open(entry) as content, refusing(path, "TMPDIR has no room for what it holds"):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("xb") as file:
+                    while piece := content.read(_CHUNK):
+                        file.write(piece)
 
 
 def _unlisted(folder: Path) -> list[str]:
@@ -201,7 +222,7 @@ def _unlisted(folder: Path) -> list[str]:
         raise LogError(f"{METADATA} lists no files")
     listed = {str(each.get("@id")): each for each in entries if isinstance(each, dict) and each.get("@type") == "File"}
     found = {str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()} - {METADATA}
-    findings = [f"{name} is listed and not there" for name in sorted(listed.keys() - found)]
+    findings = [f"{name[:_LONGEST]} is listed and not there" for name in sorted(listed.keys() - found)]
     findings += [f"{name} is there and not listed" for name in sorted(found - listed.keys())]
     for name in sorted(found & listed.keys()):
         with (folder / name).open("rb") as file:

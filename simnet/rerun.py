@@ -7,10 +7,10 @@ is the one that this scenario gives.
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from simnet.errors import LogError, SimnetError
+from simnet.record.atomic import temporary_folder
 from simnet.record.diff import diff
 from simnet.record.events import RunFinished, RunStarted, SocketsCounted
 from simnet.record.folder import load_summary
@@ -39,7 +39,7 @@ def rerun(path: Path) -> list[str]:
     scenario = embedded_scenario(start, log.parent)
     if reason := _unrepeatable(start, scenario, live=live):
         raise LogError(f"{path} cannot be run again: {reason}")
-    with TemporaryDirectory() as place:
+    with temporary_folder("the second run") as place:
         try:
             result = run(scenario, place)
         except SimnetError as error:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, overload
@@ -269,31 +270,37 @@ def assemble(
     if scenario.until is not None:
         engine.end_at(scenario.until)
     engine.emit(first_event(built, [getattr(each, "__name__", type(each).__name__) for each in attach]))
-    for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
-        pacing = scenario.pacing.for_agent(streams, agent)
-        neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned, admits=peer.accepts)
-        work = compute.for_agent(streams, agent, built.sizes[agent].rows)
-        port = build_port(scenario, engine, agent, neighbourhood, work)
-        ledger = built.calibration.ledger(scenario.privacy.delta)
-        program = PROGRAMS[peer.role](
-            peer,
-            port,
-            pacing,
-            neighbourhood,
-            ledger,
-            scenario.rounds,
-            private=scenario.log.private,
-            recollection=Recollection(scenario.output),
-        )
-        plan = built.calibration.plans[agent]
-        if built.reporting is not None and plan is not None:
-            phase = built.reporting
-            program = after_reports(program, port, phase.reports[agent], phase.begins, plan.opening, ledger)
-        engine.attach(port, program)
-    for each in attach:
-        process = each(engine)
-        if process is not None:
-            engine.env.process(process)
+    with engine.given_up_on_error():
+        for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
+            pacing = scenario.pacing.for_agent(streams, agent)
+            neighbourhood = Neighbourhood(
+                sorted(graph[agent]), peer.initial(), aligned=pacing.aligned, admits=peer.accepts
+            )
+            work = compute.for_agent(streams, agent, built.sizes[agent].rows)
+            port = build_port(scenario, engine, agent, neighbourhood, work)
+            ledger = built.calibration.ledger(scenario.privacy.delta)
+            program = partial(
+                PROGRAMS[peer.role],
+                peer,
+                port,
+                pacing,
+                neighbourhood,
+                ledger,
+                scenario.rounds,
+                private=scenario.log.private,
+                recollection=Recollection(scenario.output),
+            )
+            plan = built.calibration.plans[agent]
+            if built.reporting is not None and plan is not None:
+                phase = built.reporting
+                program = partial(
+                    after_reports, program, port, phase.reports[agent], phase.begins, plan.opening, ledger
+                )
+            engine.attach(port, program())
+        for each in attach:
+            process = each(engine)
+            if process is not None:
+                engine.env.process(process)
     return engine
 
 

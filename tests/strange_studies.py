@@ -172,6 +172,8 @@ TABLES: dict[str, Harm] = {
     "round-names": forged(
         ROUNDS, lambda table: table.with_columns(pl.lit(1).alias(n) for n in ("study", "run", "seed"))
     ),
+    "round-errorless": forged(ROUNDS, lambda table: table.drop("test_error")),
+    "round-costs": forged(ROUNDS, lambda table: table.with_columns(wire_bytes=pl.lit("x"), t=pl.lit(True))),
     "no-rounds": forged(ROUNDS, lambda table: table.clear()),
     "footer": cut(RUNS, lambda raw: raw[:-8] + (2**31 - 1).to_bytes(4, "little") + b"PAR1"),
     "cut": cut(ROUNDS, lambda raw: raw[: len(raw) // 2] + raw[-8:]),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 
 import msgspec
 import zstandard
@@ -138,6 +139,12 @@ def _observed() -> bytes:
     return write([(0.0, msgspec.structs.replace(seen, linear_gaussian=True))])[0]
 
 
+def _numbers() -> bytes:
+    """Many events whose numbers cannot be packed."""
+    chance = Random(1)
+    return story(*(ev.AirUsed(0, chance.random(), chance.random(), chance.random()) for _ in range(1_080_000)))
+
+
 _WINDOW = zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=True)
 BOMBS: dict[str, Callable[[], bytes]] = {
     "bomb-line": lambda: bomb([b"x" * _MILLION] * 4096),
@@ -154,6 +161,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "bomb-observers": _observed,
     "bomb-evaluations": lambda: story(*(ev.EvaluationDone(k, 0.1, 0.1, 0.1) for k in range(1, 60_000))),
     "bomb-in-flight": lambda: story(*(ev.MessageSent(0, 1, 1, k, "reply", 0, 0) for k in range(1, 300_000))),
+    "bomb-numbers": _numbers,
     "bomb-faults": lambda: story(*(ev.FaultBegan("crash" * 100, 0) for _ in range(100_000))),
 }
 """Small files that are large when read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -156,6 +157,53 @@ def test_files_that_overlap_are_refused(archive, tmp_path):
             opened.filelist.append(twin)
     code, _, refusal = called("log", "verify", str(tmp_path / "a.zip"))
     assert (code, "overlap" in refusal) == (2, True)
+
+
+def test_a_name_that_an_archive_hides_from_its_list_is_cut_in_the_sentence(archive, tmp_path):
+    """zipfile ends a name at its first zero; what it says of the entry's own name is all of it."""
+    raw = rewritten(archive, tmp_path / "a.zip", {"x" * 60_000: b"!"})
+    told = Path(raw).read_bytes()
+    end = told.rfind(b"x" * 60_000)
+    Path(raw).write_bytes(told[: end + 5] + b"\0" + told[end + 6 :])
+    code, _, refusal = called("log", "verify", raw)
+    assert (code, len(refusal) < 700) == (2, True)
+
+
+def test_a_list_that_names_much_is_told_in_short(archive, tmp_path):
+    crate = json.loads(contents(archive)[METADATA])
+    crate["@graph"] += [{"@type": "File", "@id": f"{number}{'x' * 10_000}"} for number in range(100)]
+    changed = rewritten(archive, tmp_path / "a.zip", {METADATA: json.dumps(crate).encode()})
+    code, out, _ = called("log", "verify", changed)
+    assert (code, len(out) < 5_000, "is listed and not there" in out) == (1, True, True)
+
+
+def test_a_file_is_no_folder(archive, tmp_path):
+    code, _, refusal = called("log", "verify", rewritten(archive, tmp_path / "a.zip", {"x": b"!", "X/y": b"!"}))
+    assert (code, "X/y lies in a file, not in a folder" in refusal) == (2, True)
+
+
+def test_a_system_without_room_for_temporary_files_is_a_sentence(archive, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
+    for words in (
+        ("log", "verify", str(archive)),
+        ("log", "verify", "--rerun", str(folder)),
+        ("bundle", str(folder), "--public-rows", "--out", str(tmp_path / "a.zip")),
+    ):
+        code, _, refusal = called(*words)
+        assert (code, refusal.startswith("TMPDIR: ")) == (2, True)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_no_file_that_a_stranger_names_fills_the_memory(tmp_path, monkeypatch):
+    """A file of zeros takes no room on a disk; whoever forges a log knows its hash."""
+    monkeypatch.chdir(tmp_path)
+    Path("links.csv").write_text("source,target\n0,1\n1,2\n2,3\n3,0\n" + "\n" * 40_000_000)
+    monkeypatch.setenv("SIMNET_MEMORY", "1000")
+    folder = run(world(rounds=2, topology={"kind": "file", "file": "links.csv"}), tmp_path / "runs").folder
+    monkeypatch.delenv("SIMNET_MEMORY")
+    code, _, refusal = called("bundle", str(folder), "--public-rows", "--inputs", "--out", "a.zip")
+    assert (code, "links.csv: a file of more than" in refusal) == (2, True)
+    assert not Path("a.zip").exists()
 
 
 def test_an_archive_that_is_encrypted_is_a_sentence(archive, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import warnings
@@ -137,3 +138,16 @@ def test_a_comparison_keeps_the_methods_that_can_run_and_says_why_others_cannot(
         compare(scenario, ["pp-admm"])
     with pytest.raises(ScenarioError, match="did you mean pp-admm"):
         compare(scenario, ["admm", "pp-adm"])
+
+
+def _refusing(engine: object) -> None:
+    raise ValueError("no")
+
+
+def test_a_run_that_is_refused_as_it_begins_leaves_nothing_behind_that_python_warns_of():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(ValueError, match="no"):
+            run(world(), attach=[_refusing])
+        gc.collect()
+    assert [str(each.message) for each in told] == []

@@ -17,6 +17,7 @@ MOST = 200_000_000
 """Bytes that a folder may add to a process that has read an honest one."""
 BOTH = "select runs.*, rounds.* from runs join rounds on runs.key = rounds.key"
 REPORT = ("report", "{}", "--output", "page.html")
+REACH = ("reach", "{}", "--target", "0.3", "--seeds")
 ON_THE_PAGE = (
     *("order", "figure-text", "round-text", "huge", "round-names", "no-rounds"),
     *("plan-deep", "plan-mixed", "plan-escape", "plan-figure", "done-text", "done-long", "plan-link", "sums-link"),
@@ -48,7 +49,7 @@ def test_bombs_take_little_memory(tmp_path):
 def test_forgeries_and_damage_are_an_answer_or_a_sentence(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (folder,) = strange.folders(tmp_path, {name: (strange.TABLES | strange.REST)[name]})
-    for words in (("query", BOTH, "{}"), *([REPORT] if name in ON_THE_PAGE else [])):
+    for words in (("query", BOTH, "{}"), REACH, *([REPORT] if name in ON_THE_PAGE else [])):
         told = tuple(word.format(folder) for word in words)
         judge(Reading(told, *called(*told), 0))
     page = tmp_path / "page.html"

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.called import called
-from tests.portions import EVERYTHING, some
+from tests.portions import EVERYTHING, some, thorough
 from tests.record.stories import lines
 from tests.strangers import BOMBS, MOST, RAW, Reading, folders, logs, read_with, resealed
 
@@ -25,6 +25,9 @@ COMMANDS = {
     "csv": ("log", "export", "{}", "--kind", "run.started"),
     "report": ("report", "{}", "--output", "page.html"),
     "publish": ("publish", "{}", "--public-rows"),
+    "perfetto": ("log", "export", "{}", "--perfetto"),
+    "parquet": ("log", "export", "{}", "--parquet", "tables"),
+    "bundle": ("bundle", "{}", "--public-rows", "--out", "run.zip"),
     "rerun": ("log", "verify", "--rerun", "{}"),
 }
 
@@ -46,11 +49,14 @@ def judge(readings: list[Reading]) -> None:
         assert reading.memory < MOST, reading
 
 
-@pytest.mark.parametrize("name", BOMBS)
+LONG = "bomb-numbers"
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=thorough if name == LONG else ()) for name in BOMBS])
 def test_a_bomb_takes_little_memory_and_little_time(tmp_path, name):
     (tmp_path / "events.jsonl.zst").write_bytes(BOMBS[name]())
     # Commands that keep nothing of the events pass over many small ones as over an honest log, only slowly.
-    keepers = ("verify", "replay", "report") if name.removeprefix("bomb-") in SLOW else READERS
+    keepers = ("verify", "replay", "report", "parquet") if name.removeprefix("bomb-") in SLOW else READERS
     others = [each for each in keepers if each != "verify"]
     first = [*BOMBS].index(name) % len(others)
     # Each in a process of its own: what one leaves behind is nothing that the next one takes.
@@ -94,7 +100,7 @@ def test_a_forgery_does_not_pass(tmp_path, monkeypatch, name):
 def test_the_company_of_a_log_is_read_as_carefully(hostile_folders, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in hostile_folders:
-        commands = asked(("verify", "replay", "report"), folder)
+        commands = asked(("verify", "replay", "report", "bundle"), folder)
         if folder.name.startswith("bomb-"):
             readings = read_with(commands, tmp_path)
         else:

@@ -7,7 +7,7 @@ row may be longer than 1, and then every sensitivity is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,7 +102,7 @@ class Reporting:
 
 
 async def after_reports(
-    program: Coroutine[Any, Any, None],
+    program: Callable[[], Coroutine[Any, Any, None]],
     port: Port,
     reports: Reports | None,
     begins: float,
@@ -121,4 +121,4 @@ async def after_reports(
         size = (reports.payload_bytes, reports.wire_bytes, reports.offered_bytes)
         port.emit(events.ReportsGathered(port.agent, reports.messages, delivered, lost, *size))
     await port.until(never, begins)
-    await program
+    await program()

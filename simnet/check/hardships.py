@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from simnet.check.outcome import Failing, Inapplicable
 from simnet.check.subject import Subject
 from simnet.errors import ScenarioError
 from simnet.record import events
+from simnet.record.atomic import temporary_folder
 from simnet.record.laws import Laws
 from simnet.record.verify import replay, verify
 from simnet.scenario import Scenario
@@ -87,7 +87,7 @@ def _verified(scenario: Scenario) -> str:
         build(scenario)
     except ScenarioError as error:
         raise Inapplicable(f"refused: {error}") from None
-    with tempfile.TemporaryDirectory(prefix="simnet-check-") as place:
+    with temporary_folder("a run that is looked at") as place:
         result = run(scenario, place)
         _refuse_oddities(result)
         assert result.folder is not None, "it was asked to store itself"

@@ -9,7 +9,6 @@ import pickle
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ import numpy as np
 from simnet.check.outcome import Failing, Inapplicable
 from simnet.check.subject import Subject
 from simnet.record import events
+from simnet.record.atomic import temporary_folder
 from simnet.simulate import Result, run
 
 HASH_SEEDS = ("0", "4211")
@@ -63,8 +63,8 @@ def worker(subject: Subject) -> str:
         task = pickle.dumps(subject.scenario)
     except Exception as error:
         raise Failing(f"the scenario cannot be pickled ({error}); let fields hold plain values") from None
-    with tempfile.TemporaryDirectory(prefix="simnet-check-") as empty:
-        (digest,) = elsewhere([("pickle", task, {}, Path(empty))])
+    with temporary_folder("a worker") as empty:
+        (digest,) = elsewhere([("pickle", task, {}, empty)])
     if digest != subject.result.digest:
         raise Failing("a worker process gives another run; its module must read nothing that is not in the scenario")
     return "the scenario travels to a worker in an empty folder, and gives the same digest"

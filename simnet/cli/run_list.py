@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def _at(summary: dict[str, Any], path: tuple[str, ...]) -> object:
     here: object = summary
     for part in path:
         here = here.get(part) if isinstance(here, dict) else None
-    return here if isinstance(here, str | int | float) else None
+    finite = not isinstance(here, float) or math.isfinite(here)  # JSON has no other numbers
+    return here if isinstance(here, str | int | float) and finite else None
 
 
 def _figure(value: object, digits: int, scale: float = 1.0) -> str:

@@ -61,7 +61,7 @@ def tune(
     """Choose one setting of a study within a budget. It learns and tests on rows that no report touches."""
     from simnet.cli.study_tables import means_table
     from simnet.cli.terminal import progress, show, show_json
-    from simnet.record.atomic import write_file
+    from simnet.record.atomic import refusing, write_file
     from simnet.studies import sweep as studies
     from simnet.studies.tuning import Budget, choose, refuse_rows_that_reports_touch
 
@@ -72,7 +72,8 @@ def tune(
         result = studies.sweep(plan, studies.executor(workers), tell)
     found = choose(plan.runs, result, Budget(most_bytes, seconds), by)
     if write is not None:
-        write_file(write, found.scenario.to_toml().encode())
+        with refusing(write, "the scenario cannot be written"):
+            write_file(write, found.scenario.to_toml().encode())
     if json:
         show_json({"settings": found.settings, found.figure: found.mean, "seed": found.scenario.seed})
         return

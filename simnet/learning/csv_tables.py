@@ -136,7 +136,8 @@ class _Reading:
         """All rows; the first one alone shows whether the file is data, and nothing of it is shown before."""
         for block in blocks_of(rows):
             self._take(block)
-            cells = len(self._labels) * (len(self._numbers) + len(self._known))
+            # Rows that are left out count too: a small file can unpack to as many as nobody waits for.
+            cells = self._read * (len(self._numbers) + len(self._known))
             self._allowance.need(_CELLS * cells, "its matrix")
         self._allowance.need(4 * len(self._labels) * max(map(len, self._labels), default=0), "its labels")
         labels = self._labels_found()

@@ -234,12 +234,12 @@ class LiveAgent:
 
     def _go_on(self, past: Past) -> None:
         """Bring everything to where the journal ends."""
-        self._folder.begin()
         self._chain.restore(past.links, past.held, past.finished)
         clock, me = Clock(past.start.epoch, past.last, self._folder.machine), self._placement.agent
         began = event_body(past.last, events.FaultBegan("crash", me))
         ended = event_body(clock.now, events.FaultEnded("crash", me))
         self._journal.rewrite([*past.records, (RecordKind.EVENT, began), (RecordKind.EVENT, ended)])
+        self._folder.begin()  # not sooner: a process that was killed may not have made its first record safe
         unsent: dict[int, tuple[bytes, ...]] = {}
         if past.checkpoint is not None:
             unsent = checkpoint.restore(past.checkpoint, self._objects(), self._fixed(), self._modules)["unsent"]

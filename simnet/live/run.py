@@ -8,7 +8,6 @@ before effects, whatever the clocks say.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -28,6 +27,7 @@ from simnet.live.chain import ChainLink, HeldHead
 from simnet.live.fleet import Fleet
 from simnet.live.journal import RecordKind, RoundResult, Start, Timed, event_of, read, start_of
 from simnet.record import events
+from simnet.record.atomic import temporary_folder
 from simnet.record.bus import Bus
 from simnet.record.folder import slug
 from simnet.scenario import Network, Scenario
@@ -61,8 +61,8 @@ def run(
 
     def happen(bus: Bus) -> None:
         # The agents' states go when the run is over: what is worth keeping of them is in the record.
-        with tempfile.TemporaryDirectory(prefix="simnet-live-") as name:
-            place, keys = Path(name), None
+        with temporary_folder("what the agents keep") as place:
+            keys = None
             if tls:
                 keys = place / "certificates"
                 certificates.init(keys, range(world.agents))

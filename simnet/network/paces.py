@@ -100,11 +100,13 @@ class OpportunityPace(Pace):
 class StepPace(Pace):
     """A bit rate that is constant between points in time."""
 
-    __slots__ = ("_cycle", "_free", "_rates")
+    __slots__ = ("_cycle", "_free", "_per_turn", "_rates")
 
     def __init__(self, cycle: Cycle, rates: Sequence[float]) -> None:
         self._cycle, self._rates = cycle, rates
         self._free = -inf
+        self._per_turn = sum((self._end(at) - cycle.time(at)) * rate for at, rate in enumerate(rates))
+        """Bits of all points once; infinite where the rate never changes."""
 
     def begins(self, now: float) -> float:
         time = max(now, self._free)
@@ -117,6 +119,11 @@ class StepPace(Pace):
     def serve(self, now: float, weight: int) -> float:
         time, bits = self.begins(now), weight * 8.0
         at = self._cycle.after(time) - 1
+        turns = int(bits / self._per_turn) - 1
+        if turns > 0:  # a packet may last for millions of them
+            later = at + turns * len(self._rates)
+            bits -= turns * self._per_turn
+            time, at = time + (self._cycle.time(later) - self._cycle.time(at)), later
         while True:
             rate, end = self._rates[at % len(self._rates)], self._end(at)
             if rate and bits <= (end - time) * rate + _ROUNDING:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 from simnet.errors import SimnetError
@@ -131,6 +132,19 @@ def refusing(path: Path, failure: str, error: type[SimnetError] = SimnetError) -
         yield
     except OSError as reason:
         raise error(f"{path}: {failure} ({reason.strerror or reason})") from None
+
+
+@contextmanager
+def temporary_folder(what: str) -> Iterator[Path]:
+    """A folder that is gone afterwards; SimnetError, a sentence about TMPDIR, if there can be none for `what`."""
+    try:
+        folder = TemporaryDirectory(prefix="simnet-")
+    except OSError as error:
+        raise SimnetError(
+            f"TMPDIR: {what} is kept in a temporary folder, and there can be none ({error.strerror})"
+        ) from None
+    with folder as name:
+        yield Path(name)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from simnet.record.atomic import refusing, write_file
+from simnet.record.atomic import AtomicFolder, finish, refusing
 from simnet.record.events import EVENTS, Event
 from simnet.record.log import read
 
@@ -23,18 +23,20 @@ def export_parquet(path: Path, folder: Path) -> list[Path]:
     """Write `<kind>.parquet` for every kind of event, in the folder, also for kinds that did not happen.
 
     Columns are `seq`, `t` and the kind's fields; lists of numbers are lists, what is nested otherwise is JSON. Nothing
-    is written of a log that is cut or altered.
+    is written of a log that is cut or altered, and nothing is seen before all is written.
     """
     tables = {kind: _Table(event) for kind, event in EVENTS.items()}
     for seq, t, event in read(path):
         tables[event.kind].add(seq, t, event)
-    written = []
     with refusing(folder, "the tables cannot be written"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for kind, table in tables.items():
-            written.append(folder / f"{kind}.parquet")
-            write_file(written[-1], table.content())
-    return written
+        made = AtomicFolder(folder.parent)
+        try:
+            for kind in EVENTS:
+                tables.pop(kind).write(made.path / f"{kind}.parquet")
+            made.commit(folder)
+        finally:
+            made.discard()
+    return [folder / f"{kind}.parquet" for kind in EVENTS]
 
 
 class _Table:
@@ -65,16 +67,14 @@ class _Table:
         self._parts.append(pl.DataFrame(self._rows, schema=self._schema, orient="row"))
         self._rows = []
 
-    def content(self) -> bytes:
-        """The file."""
-        import io
-
+    def write(self, path: Path) -> None:
+        """Write the file, without a copy of it in memory."""
         import polars as pl
 
         self._pack()
-        out = io.BytesIO()
-        pl.concat(self._parts).write_parquet(out)
-        return out.getvalue()
+        with path.open("wb") as file:
+            pl.concat(self._parts).write_parquet(file)
+            finish(file)
 
 
 def _kind_of(kind: Any) -> Any:

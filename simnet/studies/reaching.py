@@ -49,9 +49,7 @@ def costs(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> 
 
     A cost that is nowhere finite, such as ε without noise, is never reached.
     """
-    for name in (*by, cost, "test_error"):
-        if name not in rounds.columns:
-            raise SimnetError(f"{name}: the rounds have no such column, choose a cost from {', '.join(COSTS)}")
+    _refuse_strange(rounds, by, cost)
     each = first_hits(rounds, by, target, cost)
     rows: list[dict[str, Any]] = []
     for names, group in groups(each, by):
@@ -67,6 +65,15 @@ def costs(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> 
     counts: dict[str, Any] = {"target": pl.Float64, "cost": pl.String, "n": pl.Int64, "reached": pl.Int64}
     figures = dict.fromkeys(("share", "km_median", "km95_low", "km95_high", "least", "most"), pl.Float64)
     return pl.DataFrame(rows, schema=named | counts | figures, orient="row")
+
+
+def _refuse_strange(rounds: pl.DataFrame, by: Sequence[str], cost: str) -> None:
+    """SimnetError unless there are such columns, and numbers in those that are compared."""
+    for name in (*by, cost, "test_error"):
+        if name not in rounds.columns:
+            raise SimnetError(f"{name}: the rounds have no such column, choose a cost from {', '.join(COSTS)}")
+        if name not in by and not rounds.schema[name].is_numeric():
+            raise SimnetError(f"{name}: the rounds hold no numbers there")
 
 
 def first_hits(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> pl.DataFrame:
@@ -187,6 +194,7 @@ def reach(study: StudyResult, target: float, by: str = "bytes") -> Reach:
         raise SimnetError(f"by = {by!r}: choose one of {', '.join(BY)}")
     if not np.isfinite(target):
         raise SimnetError(f"target = {target}: a test error is a finite number")
+    _refuse_strange(study.rounds, study.fields, "round")
     return at_target(lows(study.rounds), study.fields, target, by)
 
 

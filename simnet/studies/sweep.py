@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from simnet.diagnostics import tell, warn
 from simnet.errors import SimnetError
+from simnet.record.atomic import temporary_folder
 from simnet.record.folder import slug
 from simnet.studies import cluster as dask_cluster
 from simnet.studies import pool
@@ -57,22 +57,10 @@ def study(
         cluster: `local`, or the address of a Dask scheduler, instead of a pool of processes.
     """
     found = read(source)
-    with _folder_for_now() if out is None else nullcontext(out) as folder:
+    with temporary_folder("a study without `out`") if out is None else nullcontext(out) as folder:
         planned = plan_sweep(found, folder)
         result = sweep(planned, executor(workers, cluster))
         return result if out is not None else result.in_memory()
-
-
-@contextmanager
-def _folder_for_now() -> Iterator[str]:
-    try:
-        folder = TemporaryDirectory(prefix="simnet-")
-    except OSError as error:
-        raise SimnetError(
-            f"TMPDIR: a study without `out` is kept in a temporary folder, and there can be none ({error.strerror})"
-        ) from None
-    with folder as name:
-        yield name
 
 
 def read(source: str | Path | Mapping[str, Any] | Study) -> Study:

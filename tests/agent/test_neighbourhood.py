@@ -144,3 +144,11 @@ def test_values_that_came_between_two_reads_are_kept_oldest_first_until_they_are
     again, silent = around.read()
     assert [each.round for each in again.unread(0)] == [5], "what was read is let go"
     assert silent.unread(5) == []
+
+
+def test_in_lock_step_a_value_of_the_first_round_waits_until_that_round_begins():
+    around = Neighbourhood([1], START, aligned=True)
+    around.hear(1, 1, value(1))
+    assert around.of(1).round == 0
+    around.enter(1)
+    assert around.of(1).round == 1

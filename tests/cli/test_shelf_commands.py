@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import tomllib
 from pathlib import Path
 
@@ -111,8 +113,24 @@ def test_a_summary_of_senseless_figures_is_listed_all_the_same(here):
         "communication": {"wire_bytes": 10**400},
         "time": [],
         "privacy": {"proven_epsilon": "a"},
+        "accuracy": {"test_error": math.nan},
+        "seed": -math.inf,
     }
     Path("runs/x/y/summary.json").write_text(json.dumps(figures))
     code, out, _ = called("runs")
     assert code == 0
     assert r"\u001b[31m" in out
+    assert json.loads(called("runs", "--json")[1], parse_constant=pytest.fail)[0]["test_error"] is None
+
+
+def test_a_name_of_a_run_folder_is_text_on_the_terminal(here):
+    for name in ("\x1b]0;owned\x07", "\u202eesrever", "[red]x", os.fsdecode(b"\xff")):
+        Path("runs", name, "y").mkdir(parents=True)
+        Path("runs", name, "y", "summary.json").write_text("{}")
+    Path("runs", "\x1b[2J").mkdir()
+    Path("runs", "\x1b[2J", "summary.json").write_text("[]")
+    for words in (("runs",), ("runs", "--json")):
+        code, out, err = called(*words)
+        assert code == 0
+        assert all(char.isprintable() or char == "\n" for char in out + err)
+    assert "[red]x" in out

@@ -245,3 +245,10 @@ def test_impossible_settings_of_top_k_are_refused_with_their_field(topk, sentenc
     with pytest.raises(ScenarioError) as refused:
         Scenario.of({"algorithm": {"name": "admm"}, "network": {"topk": topk}})
     assert str(refused.value) == sentence
+
+
+def test_what_travels_bit_for_bit_is_not_decoded_to_know_what_arrives():
+    part = np.array([1.5, -2.0])
+    payload, (told,) = make("float64").transfer([part])
+    assert told is part
+    assert make("float64").decode(payload)[0].tolist() == part.tolist()

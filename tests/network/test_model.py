@@ -94,6 +94,8 @@ def test_presets_have_the_headers_and_speeds_that_their_sources_say():
     framed = {"lan": ethernet, "wan": ethernet, "congested-wifi": wifi}
     assert {name: link.framing for name, link in parts.items()} == {name: framed.get(name, 0) for name in PRESETS}
     assert parts["lorawan"].bandwidth == pytest.approx(7 * 125_000 / 2**7 * 4 / 5, abs=5)
+    queues = {name: link.queue.limit for name, link in parts.items() if link.queue and link.queue.unit == "bytes"}
+    assert queues == {"lan": 512 * 1024, "wan": 500_000, "4g": 250_000, "satellite": 220_000}
     for name, products, seconds in (("wan", 1, 0.04), ("satellite", 2, 0.28)):
         link = parts[name]
         assert link.queue.limit * 8 == pytest.approx(products * link.bandwidth * seconds, rel=0.05)

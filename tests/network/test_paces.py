@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+from math import ceil, floor
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,3 +40,25 @@ def test_what_was_let_go_takes_no_part_of_the_line():
     assert rates.serve(0.0, 100) > 60.0
     rates.halt(0.5)
     assert rates.serve(0.5, 1) == 1.25
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 40)), min_size=2, max_size=5).filter(
+        lambda steps: any(rate for _, rate in steps)
+    ),
+    st.floats(0, 30),
+    st.integers(1, 300),
+)
+def test_a_packet_that_lasts_for_many_turns_leaves_when_all_of_its_bits_have(steps, now, weight):
+    ends = [*accumulate(lasts for lasts, _ in steps)]
+    pace = StepPace(Cycle([0.0, *map(float, ends[:-1])], float(ends[-1]), 1.0, 0.0), [float(rate) for _, rate in steps])
+    begins, departs = pace.begins(now), pace.serve(now, weight)
+    edges = [begins, *(each for each in range(ceil(begins), ceil(departs) + 1) if begins < each < departs), departs]
+    rates = [rate for lasts, rate in steps for _ in range(lasts)]
+    carried = sum((b - a) * rates[floor((a + b) / 2) % ends[-1]] for a, b in pairwise(edges))
+    assert carried == pytest.approx(8 * weight)
+
+
+def test_millions_of_turns_take_no_time_to_pass():
+    pace = StepPace(Cycle([0.0, 5e-8], 1e-7, 1.0, 0.0), [200.0, 0.0])
+    assert pace.serve(0.0, 10**9) == pytest.approx(8e7)

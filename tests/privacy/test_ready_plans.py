@@ -12,6 +12,7 @@ from simnet.errors import BudgetError
 from simnet.privacy.budget import Privacy
 from simnet.privacy.ledger import BARE, account
 from simnet.privacy.noise import grid
+from simnet.privacy.noise_schedule import DRAWS
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.ready_plans import (
     gaussian_plan,
@@ -168,3 +169,12 @@ def test_noise_that_somebody_names_costs_what_it_comes_to():
 def test_a_mean_moves_by_two_bounds_over_its_rows_and_a_little_for_rounding():
     assert mean_sensitivity(100, 0.5) == pytest.approx(0.01, rel=2e-6)
     assert mean_sensitivity(100, 0.5) > 0.01
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplace"])
+def test_a_release_is_the_clean_value_plus_the_noise_as_it_is_drawn(name):
+    """Turned noise would hide as much, and give every run another digest."""
+    plan, clean = EVERY[name](PRIVACY), np.arange(4.0)
+    drawn = DRAWS[plan.noise](np.random.default_rng(7), plan.rounds[0].scale, 4)
+    released = plan.perturb(1, clean, np.random.default_rng(7))
+    assert np.abs(released - clean - drawn).max() < 0.01 * plan.rounds[0].scale  # it lies on a grid

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import msgspec
 import polars as pl
 import pytest
 
 from simnet import run
-from simnet.errors import LogError
+from simnet.errors import LogError, SimnetError
 from simnet.record.events import EVENTS
 from simnet.record.log import find_log, read
 from simnet.record.parquet import export_parquet
@@ -54,3 +56,23 @@ def test_an_altered_log_gives_no_table(folder, tmp_path):
     with pytest.raises(LogError):
         export_parquet(log, tmp_path / "tables")
     assert not (tmp_path / "tables").exists()
+
+
+def test_tables_that_cannot_all_be_written_are_none(folder, tmp_path, monkeypatch):
+    def full(table: pl.DataFrame, file: object) -> None:
+        if "airtime" in table.columns:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(SimnetError, match=r"tables: the tables cannot be written \(No space left on device\)"):
+        export_parquet(folder, tmp_path / "tables")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_tables_take_the_place_of_earlier_ones(folder, tmp_path):
+    export_parquet(folder, tmp_path / "tables")
+    (tmp_path / "tables" / "message.sent.parquet").write_bytes(b"old")
+    (tmp_path / "tables" / "mine.txt").write_text("stays")
+    written = export_parquet(folder, tmp_path / "tables")
+    assert {*written, tmp_path / "tables" / "mine.txt"} == {*(tmp_path / "tables").iterdir()}
+    assert not pl.read_parquet(tmp_path / "tables" / "message.sent.parquet").is_empty()

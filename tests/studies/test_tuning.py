@@ -129,3 +129,5 @@ def test_the_command_says_what_it_chose_and_writes_the_scenario_that_reports(tmp
     assert "report it from seed 3 on" in told.output
     assert "what 4 runs tell together" in told.output
     assert Scenario.load(tmp_path / "chosen.toml").data.use is None
+    with pytest.raises(SimnetError, match=r"none/x.toml: the scenario cannot be written \(No such file or directory\)"):
+        CliRunner().invoke(app, ["tune", *options, "--write", str(tmp_path / "none/x.toml")], catch_exceptions=False)
