@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,7 +121,9 @@ class Reach:
     """the cost that settings are ranked by, a name of `BY`"""
     fields: list[str]
     settings: list[dict[str, Any]]
-    """cheapest first: `values`, `n`, and a row of `costs` for each cost that the study knows"""
+    """cheapest first: `values`, `n`, `proven` and a row of `costs` for each cost that the study knows"""
+    epsilon: float | None = None
+    """the proven ε of all settings that have one, where that is the same"""
 
     @property
     def known(self) -> list[str]:
@@ -135,26 +137,45 @@ class Reach:
             median = setting[by]["km_median"]
             return median is None, -setting[by]["share"] if median is None else median
 
-        return Reach(self.target, by, self.fields, sorted(self.settings, key=rank))
+        return replace(self, by=by, settings=sorted(self.settings, key=rank))
 
     def answer(self) -> str:
-        """One sentence: which setting gets there at the least cost, by how much less than the next, in which seeds."""
+        """Which setting gets there at the least cost, by how much less than the next, and in which seeds.
+
+        Where some settings have a proven ε the sentence is about these. What it would cost without one is a second.
+        """
+        proven = [each for each in self.settings if each["proven"]]
+        found = self._answer(proven or self.settings)
+        free = [each for each in self.settings if not each["proven"] and each[self.by]["km_median"] is not None]
+        if not proven or not free:
+            return found
+        return f"{found} Without a proven ε it is {self._spent(free[0])}."
+
+    def _answer(self, settings: Sequence[Mapping[str, Any]]) -> str:
         goal, cost = f"a test error of {self.target:g}", self.by
-        there = [each for each in self.settings if each[cost]["km_median"] is not None]
+        if self.epsilon is not None and settings and settings[0]["proven"]:
+            goal += f" at a proven ε of {'' if cost == 'epsilon' else 'at most '}{self.epsilon:g}"
+        there = [each for each in settings if each[cost]["km_median"] is not None]
         if not there:
-            most = max(self.settings, key=lambda each: each[cost]["share"], default=None)
+            most = max(settings, key=lambda each: each[cost]["share"], default=None)
             if most is None or not most[cost]["reached"]:
                 return f"No run reaches {goal}{' at an ε that is known' if cost == 'epsilon' else ''}."
             return f"No setting reaches {goal} in half of its seeds; {self.named(most)} does most often: {seeds(most)}."
         best = there[0]
-        spent = f"{amount(cost, best[cost]['km_median'])}, with {self.named(best)} (median; {seeds(best)} reach it)"
-        if len(self.settings) == 1:
-            return f"The cost of {goal} is {spent}."
-        told = f"The least cost of {goal} is {spent}"
+        if len(settings) == 1:
+            return f"The cost of {goal} is {self._spent(best)}."
+        told = f"The least cost of {goal} is {self._spent(best)}"
         if len(there) == 1:
             return f"{told}; no other setting reaches it in half of its seeds."
         pair = best[cost], there[1][cost]
         return f"{told}: {self._against(*pair)} with {self.named(there[1])}, the next{self._caution(*pair)}."
+
+    def _spent(self, setting: Mapping[str, Any]) -> str:
+        """A cost with its setting; who asks for bytes wants to know the seconds too, and the other way round."""
+        beside = {"bytes": "seconds", "seconds": "bytes"}
+        asked = [self.by, *(name for by, name in beside.items() if by == self.by and name in setting)]
+        told = " and ".join(amount(cost, setting[cost]["km_median"]) for cost in asked)
+        return f"{told}, with {self.named(setting)} (median{'s'[: len(asked) - 1]}; {seeds(setting)} reach it)"
 
     @staticmethod
     def _against(best: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -196,12 +217,25 @@ def at_target(rounds: pl.DataFrame, fields: Sequence[str], target: float, by: st
     if by not in known:
         raise SimnetError(f"by = {by}: the study does not know it, choose one of {', '.join(known)}")
     tables = {name: costs(rounds, fields, target, BY[name]).to_dicts() for name in known}
+    spent = _proven(rounds, fields)
     settings = [
         {"values": tuple(row[field] for field in fields), "n": row["n"]}
+        | {"proven": tuple(row[field] for field in fields) in spent}
         | {name: {key: value for key, value in rows[k].items() if key not in fields} for name, rows in tables.items()}
         for k, row in enumerate(tables[by])
     ]
-    return Reach(target, by, list(fields), settings).ranked(by)
+    ends = {float(f"{value:.3g}") for value in spent.values()}
+    return Reach(target, by, list(fields), settings, ends.pop() if len(ends) == 1 else None).ranked(by)
+
+
+def _proven(rounds: pl.DataFrame, fields: Sequence[str]) -> dict[tuple[Any, ...], float]:
+    """The largest proven ε of each setting that has one."""
+    if "proven_epsilon" not in rounds.columns:
+        return {}
+    found = {
+        tuple(names.values()): group["proven_epsilon"].cast(pl.Float64).max() for names, group in groups(rounds, fields)
+    }
+    return {names: value for names, value in found.items() if isinstance(value, float) and np.isfinite(value)}
 
 
 def seeds(setting: Mapping[str, Any]) -> str:

@@ -38,6 +38,7 @@ class StudyResult:
         self.folder = folder
         self.name: str = plan["name"]
         self.question: str | None = plan["question"]
+        self.target: float | None = plan.get("target")
         self.fields: list[str] = plan["fields"]
         self.together: list[list[str]] = plan["together"]
         self.planned: pl.DataFrame = plan_frame(plan)

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.parts.fields import Name, Number, Switch
+from simnet.parts.fields import Name, NonNegative, Number, Switch
 from simnet.parts.part import Section
 from simnet.scenario import Scenario
 from simnet.scenario.messages import sentence
@@ -63,6 +63,9 @@ class _File(Section):
 
     name: Name = Field(description="what the study is called; names its folder")
     question: Name | None = Field(None, description="what it is meant to answer")
+    target: NonNegative | None = Field(
+        None, description="the test error whose cost is asked for: `simnet reach` and the page begin with it"
+    )
     base: Name | None = Field(None, description="the scenario's file, beside the study's")
     scenario: _Inline | None = Field(None, description="the scenario itself")
     grid: _Fields = Field({}, description="fields and their values, every combination")
@@ -91,6 +94,8 @@ class Study:
     axes: tuple[tuple[Settings, ...], ...]
     seeds: tuple[int, ...]
     common_noise: bool = False
+    target: float | None = None
+    """the test error whose cost is asked for"""
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
@@ -122,7 +127,7 @@ class Study:
         runs = prod(map(len, (*axes, seeds)))
         if runs > MOST_RUNS:
             raise ScenarioError(f"grid: {runs:,} runs, and a study has at most {MOST_RUNS:,}")
-        return cls(file.name, file.question, base, axes, seeds, file.common_noise)
+        return cls(file.name, file.question, base, axes, seeds, file.common_noise, file.target)
 
     @property
     def fields(self) -> list[str]:
