@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Column, Table
 
 _UNLIMITED = 10_000
 
@@ -19,7 +19,7 @@ def fitting(table: Table, out: Console) -> list[Table]:
     for column in table.columns:
         column.overflow = "fold"
     if len(table.columns) < 3 or not table.show_header or needed_by(table, out).minimum <= out.width:
-        return [table]
+        return [_with_whole_words(table, out)]
     headings, rows = _parts(table)
     found: list[Table] = []
     while rows:
@@ -33,6 +33,30 @@ def fitting(table: Table, out: Console) -> list[Table]:
     for earlier in found[:-1]:
         earlier.caption = None
     return found or [table]
+
+
+def _with_whole_words(table: Table, out: Console) -> Table:
+    """The same table with widths in which no word is broken, where there is room for that.
+
+    Left alone, a table takes what is missing from its widest columns, whatever stands in them.
+    """
+    needed = needed_by(table, out)
+    if not needed.minimum <= out.width < needed.maximum:
+        return table
+    room, each = out.width - needed.minimum, [_column_needs(column, out) for column in table.columns]
+    for column, wants in sorted(
+        zip(table.columns, each, strict=True), key=lambda pair: pair[1].maximum - pair[1].minimum
+    ):
+        least = wants.maximum if column.no_wrap else wants.minimum
+        given = min(wants.maximum - least, room)
+        column.width, room = least + given, room - given
+    return table
+
+
+def _column_needs(column: Column, out: Console) -> Measurement:
+    """The least and the most characters that a column has beside its padding."""
+    needs = [needed_by(cell, out) for cell in (column.header, *column.cells)]
+    return Measurement(max(each.minimum for each in needs), max(each.maximum for each in needs))
 
 
 def _parts(table: Table) -> tuple[list[RenderableType], list[tuple[RenderableType, ...]]]:

@@ -121,7 +121,7 @@ class Reach:
     """the cost that settings are ranked by, a name of `BY`"""
     fields: list[str]
     settings: list[dict[str, Any]]
-    """cheapest first: `values`, `n`, `proven` and a row of `costs` for each cost that the study knows"""
+    """cheapest first: `values`, `n`, `proven`, `least_error` and a row of `costs` for each cost that the study knows"""
     epsilon: float | None = None
     """the proven ε of all settings that have one, where that is the same"""
 
@@ -159,7 +159,8 @@ class Reach:
         if not there:
             most = max(settings, key=lambda each: each[cost]["share"], default=None)
             if most is None or not most[cost]["reached"]:
-                return f"No run reaches {goal}{' at an ε that is known' if cost == 'epsilon' else ''}."
+                known = " at an ε that is known" if cost == "epsilon" else ""
+                return f"No run reaches {goal}{known}{self._nearest(settings)}."
             return f"No setting reaches {goal} in half of its seeds; {self.named(most)} does most often: {seeds(most)}."
         best = there[0]
         if len(settings) == 1:
@@ -169,6 +170,13 @@ class Reach:
             return f"{told}; no other setting reaches it in half of its seeds."
         pair = best[cost], there[1][cost]
         return f"{told}: {self._against(*pair)} with {self.named(there[1])}, the next{self._caution(*pair)}."
+
+    def _nearest(self, settings: Sequence[Mapping[str, Any]]) -> str:
+        """Which setting came nearest, where none got there."""
+        best = min(settings, key=lambda each: each["least_error"], default=None)
+        if best is None or not self.target < best["least_error"] < np.inf:
+            return ""
+        return f"; the least is {best['least_error']:.4g}, with {self.named(best)}"
 
     def _spent(self, setting: Mapping[str, Any]) -> str:
         """A cost with its setting; who asks for bytes wants to know the seconds too, and the other way round."""
@@ -198,6 +206,7 @@ class Reach:
             str(value) if self.fields[k] == "algorithm.name" else f"{names[k]} {_shown(value)}"
             for k in moving
             for value in [setting["values"][k]]
+            if value is not None
         ]
         return ", ".join(told) or "the one setting"
 
@@ -217,15 +226,26 @@ def at_target(rounds: pl.DataFrame, fields: Sequence[str], target: float, by: st
     if by not in known:
         raise SimnetError(f"by = {by}: the study does not know it, choose one of {', '.join(known)}")
     tables = {name: costs(rounds, fields, target, BY[name]).to_dicts() for name in known}
-    spent = _proven(rounds, fields)
+    spent, least = _proven(rounds, fields), _least_errors(rounds, fields)
     settings = [
         {"values": tuple(row[field] for field in fields), "n": row["n"]}
         | {"proven": tuple(row[field] for field in fields) in spent}
+        | {"least_error": least[tuple(row[field] for field in fields)]}
         | {name: {key: value for key, value in rows[k].items() if key not in fields} for name, rows in tables.items()}
         for k, row in enumerate(tables[by])
     ]
     ends = {float(f"{value:.3g}") for value in spent.values()}
     return Reach(target, by, list(fields), settings, ends.pop() if len(ends) == 1 else None).ranked(by)
+
+
+def _least_errors(rounds: pl.DataFrame, fields: Sequence[str]) -> dict[tuple[Any, ...], float]:
+    """The least test error of each setting in any round; infinite where there is none."""
+    error = pl.col("test_error").cast(pl.Float64)
+    found = {
+        tuple(names.values()): group.filter(error.is_finite()).select(error.min()).item()
+        for names, group in groups(rounds, fields)
+    }
+    return {names: float("inf") if value is None else value for names, value in found.items()}
 
 
 def _proven(rounds: pl.DataFrame, fields: Sequence[str]) -> dict[tuple[Any, ...], float]:

@@ -113,7 +113,9 @@ def test_the_answer_names_the_cheapest_setting_the_next_and_the_seeds():
 
 def test_the_answer_says_where_most_seeds_never_get_there():
     never, once = {0: [0.5], 1: [0.5], 2: [0.5]}, {0: [0.1], 1: [0.5], 2: [0.5]}
-    assert answered({"a": never, "b": never}, 0.2).answer() == "No run reaches a test error of 0.2."
+    assert answered({"a": never, "b": never}, 0.2).answer() == (
+        "No run reaches a test error of 0.2; the least is 0.5, with codec a."
+    )
     assert answered({"a": never, "b": once}, 0.2).answer() == (
         "No setting reaches a test error of 0.2 in half of its seeds; codec b does most often: 1 of 3 seeds."
     )
@@ -153,7 +155,7 @@ def test_the_command_fits_80_columns_and_shows_seeds_that_never_get_there(study)
     told = called("reach", str(study.folder), "--target", "0.0001", "--seeds")[1]
     assert "0 of 2" in told
     assert "never in" in told
-    assert told.rstrip().endswith("No run reaches a test error of 0.0001.")
+    assert "No run reaches a test error of 0.0001; the least is 0." in told
     assert max(map(len, told.splitlines()[:-1])) <= 80
 
 
@@ -183,8 +185,8 @@ def test_no_epsilon_is_named_where_settings_have_different_ones_or_none():
     assert " ε " not in priced({"a": (1.0, [0.1]), "b": (2.0, [0.1])}, 0.2).answer()
     assert " ε " not in priced({"a": (None, [0.1]), "b": (None, [0.1])}, 0.2).answer()
     assert priced({"a": (None, [0.1]), "b": (1.0, [0.5])}, 0.2).answer() == (
-        "No run reaches a test error of 0.2 at a proven ε of at most 1. Without a proven ε it is 1 kB and 0.5 s, with "
-        "a (medians; 1 of 1 seeds reach it)."
+        "No run reaches a test error of 0.2 at a proven ε of at most 1; the least is 0.5, with b. Without a proven ε "
+        "it is 1 kB and 0.5 s, with a (medians; 1 of 1 seeds reach it)."
     )
 
 
