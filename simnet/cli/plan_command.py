@@ -115,7 +115,7 @@ def _table(found: Plan) -> Table:
     for each in found.settings:
         eta = each.algorithm.get("eta")
         seconds = "–" if each.seconds is None else f"{each.seconds:g}"
-        told = f"{each.method}{' (no privacy)' if each.control else ''}"
+        told = f"{each.method}{' (no noise)' if each.control else ''}"
         table.add_row(
             told, number(each.rounds), "–" if eta is None else f"{eta:g}", amount("bytes", each.bytes), seconds
         )

@@ -41,22 +41,28 @@ def _with_whole_words(table: Table, out: Console) -> Table:
     Left alone, a table takes what is missing from its widest columns, whatever stands in them.
     """
     needed = needed_by(table, out)
-    if not needed.minimum <= out.width < needed.maximum:
+    if needed.maximum <= out.width:
         return table
-    room, each = out.width - needed.minimum, [_column_needs(column, out) for column in table.columns]
-    for column, wants in sorted(
-        zip(table.columns, each, strict=True), key=lambda pair: pair[1].maximum - pair[1].minimum
-    ):
-        least = wants.maximum if column.no_wrap else wants.minimum
-        given = min(wants.maximum - least, room)
-        column.width, room = least + given, room - given
+    each = [_column_needs(column, out) for column in table.columns]
+    beside = needed.minimum - sum(rich for _, rich in each)
+    room = out.width - beside - sum(wants.minimum for wants, _ in each)
+    if room < 0:
+        return table
+    wanted = sorted(zip(table.columns, each, strict=True), key=lambda pair: pair[1][0].span)
+    for column, (wants, _) in wanted:
+        given = min(wants.span, room)
+        column.width, room = wants.minimum + given, room - given
     return table
 
 
-def _column_needs(column: Column, out: Console) -> Measurement:
-    """The least and the most characters that a column has beside its padding."""
+def _column_needs(column: Column, out: Console) -> tuple[Measurement, int]:
+    """The least and the most characters that a column takes beside its padding; and the least for all that Rich knows.
+
+    Rich measures a column that must not be wrapped as if it might be.
+    """
     needs = [needed_by(cell, out) for cell in (column.header, *column.cells)]
-    return Measurement(max(each.minimum for each in needs), max(each.maximum for each in needs))
+    least, most = max(each.minimum for each in needs), max(each.maximum for each in needs)
+    return Measurement(most if column.no_wrap else least, most), least
 
 
 def _parts(table: Table) -> tuple[list[RenderableType], list[tuple[RenderableType, ...]]]:

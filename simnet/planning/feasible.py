@@ -16,8 +16,6 @@ from simnet.methods.method import AgentSize
 from simnet.most_traffic import most_traffic
 from simnet.scenario import Scenario
 
-CONTROL = "admm"
-"""The method without privacy."""
 _SHARES = (4, 2, 1)
 """A method may play all rounds, or this part of them: fewer rounds are fewer releases with less noise each."""
 _SMALLEST, _LARGEST = 1e-4, 1e3
@@ -26,7 +24,7 @@ _SMALLEST, _LARGEST = 1e-4, 1e3
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting that can keep the budget, or a control that has none."""
+    """One setting that can keep the budget, or a control: the same method without noise."""
 
     algorithm: dict[str, Any]
     rounds: int
@@ -50,16 +48,20 @@ class Feasible:
 
 
 def feasible(built: World, methods: Sequence[str], rounds: int) -> Feasible:
-    """What can be tried in a world whose scenario has any method at all."""
+    """What can be tried in a world whose scenario has any method at all: settings, then their controls."""
     found: list[Trial] = []
+    controls: list[Trial] = []
     refused: dict[str, str] = {}
     horizons = sorted({max(1, round(rounds / share)) for share in _SHARES})
     for method in dict.fromkeys(methods):
         try:
-            found += _of(built, method, horizons if method != CONTROL else [rounds])
+            trials = list(_of(built, method, horizons))
         except ScenarioError as error:
             refused[method] = str(error)
-    return Feasible(tuple(found), refused)
+            continue
+        found += [each for each in trials if not each.control]
+        controls.append(replace(trials[-1], control=True))
+    return Feasible((*found, *controls), refused)
 
 
 def _of(built: World, method: str, horizons: Sequence[int]) -> Iterator[Trial]:

@@ -13,7 +13,7 @@ from simnet.errors import ScenarioError, SimnetError
 from simnet.learning.table_form import Name
 from simnet.methods import METHODS
 from simnet.network.delays import quantiles
-from simnet.planning.feasible import CONTROL, Trial, feasible
+from simnet.planning.feasible import Trial, feasible
 from simnet.planning.user_files import (
     FilledSection,
     data_section,
@@ -23,8 +23,10 @@ from simnet.planning.user_files import (
     topology_section,
 )
 from simnet.planning.writing import scenario_text, study_text
+from simnet.privacy.budget import span
 from simnet.record.atomic import refusing, write_file
 from simnet.record.folder import slug
+from simnet.record.formats import table_html
 from simnet.scenario import Scenario
 from simnet.scenario.overrides import with_other_parts
 from simnet.scenario.toml import parse
@@ -34,6 +36,8 @@ from simnet.studies.spec import Study
 
 Facts = dict[str, str]
 _ROUNDINGS = (1, 2, 5, 10)
+_ANY = {"name": "admm"}
+"""A method that runs everywhere, for a scenario of which only rows and links are asked."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,15 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"Plan({self.scenario.name!r}, {len(self.settings)} settings, {self.runs} runs)"
+
+    def _repr_html_(self) -> str:
+        found = [{"what": fact, "found": told} for topic in self.facts.values() for fact, told in topic.items()]
+        tried = [
+            {"method": each.method, "rounds": each.rounds, "η": each.algorithm.get("eta")}
+            | {"bytes at most": each.bytes, "seconds": each.seconds, "privacy": not each.control}
+            for each in self.settings
+        ]
+        return table_html(self.scenario.name, found) + table_html(f"{self.runs} runs", tried)
 
 
 @dataclass
@@ -123,7 +136,7 @@ def plan(
         loss, burst: share of lost packets, and mean length of a run of lost ones.
         skew: Dirichlet parameter by which labels are dealt; absent: rows are dealt evenly.
         rounds: the most that an agent plays.
-        methods: which to try; default: those that say so of themselves. The control without privacy comes on top.
+        methods: which to try; default: those that say so of themselves. Controls without noise come on top.
         seeds: runs of each setting.
         name: what both files are called.
         sets: further fields of the scenario, by their dotted paths.
@@ -137,13 +150,13 @@ def plan(
         draft.put("network.link.loss", loss_section(loss, burst))
     draft.content |= {"name": name or Path(source).name.partition(".")[0], "seed": 1, "rounds": rounds}
     wanted = _names(methods)
-    scenario = _with(Scenario.of(draft.content | {"algorithm": {"name": CONTROL}}, folder=Path()), sets)
+    scenario = _with(Scenario.of(draft.content | {"algorithm": _ANY}, folder=Path()), sets)
     built = build(scenario)
     _settle(draft, built, delta, sets or {})
-    scenario = _with(Scenario.of(draft.content | {"algorithm": {"name": CONTROL}}, folder=Path()), sets)
+    scenario = _with(Scenario.of(draft.content | {"algorithm": _ANY}, folder=Path()), sets)
     built = build(scenario)
     asked = _target(built, target)
-    found = feasible(built, [*wanted, CONTROL], rounds)
+    found = feasible(built, wanted, rounds)
     if not any(not each.control for each in found.settings):
         reasons = "; ".join(f"{method}: {reason}" for method, reason in found.refused.items())
         raise ScenarioError(f"no method can keep ε = {epsilon:g} here: {reasons}")
@@ -241,9 +254,8 @@ def _world_facts(built: World) -> Facts:
     degrees = [size.degree for size in built.sizes]
     kinds = kinds_of_links(built)
     found = {
-        "graph": f"{built.agents} agents, {built.graph.number_of_edges()} links, "
-        f"{min(degrees)} to {max(degrees)} neighbours",
-        "rows per agent": f"{min(rows):,} to {max(rows):,}; {built.learning.test.rows:,} test rows",
+        "graph": f"{built.agents} agents, {built.graph.number_of_edges()} links, {span(degrees)} neighbours",
+        "rows per agent": f"{span(rows)}; {built.learning.test.rows:,} test rows",
         "features": f"{built.learning.features:,}",
     }
     links, own = built.graph.number_of_edges(), latencies_of_their_own(built)
@@ -275,7 +287,7 @@ def _files(
     base, file = f"{called}.toml", f"{called}-study.toml"
     first = f"# Written by `simnet plan`. `simnet explain {base}` says what it means, `simnet sweep {file}` answers."
     text = scenario_text(scenario, why, first)
-    study = study_text(scenario.name, question, target, base, settings, seeds)
+    study = study_text(scenario, question, target, base, settings, seeds)
     content = parse(study, file)
     del content["base"]
     again = Scenario.loads(text, name=base, folder=Path())

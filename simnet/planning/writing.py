@@ -47,15 +47,18 @@ def inline(value: object) -> str:
     return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
 
 
-def study_text(name: str, question: str, target: float, base: str, settings: Sequence[Trial], seeds: int) -> str:
+def study_text(
+    scenario: Scenario, question: str, target: float, base: str, settings: Sequence[Trial], seeds: int
+) -> str:
     """A study over these settings, one line for each."""
     algorithms = [f"{inline(each.algorithm)}," for each in settings]
     wide = max(map(len, algorithms))
-    notes = ["  # control: no privacy" if each.control else "" for each in settings]
+    notes = ["  # control: no noise" if each.control else "" for each in settings]
     listed = [f"  {text:{wide}}{note}".rstrip() for text, note in zip(algorithms, notes, strict=True)]
+    calibrations = ["none" if each.control else scenario.privacy.calibration for each in settings]
     lines = [
         "# `simnet sweep` does these runs, `simnet reach` and `simnet report` answer the question.",
-        f"name = {inline(name)}",
+        f"name = {inline(scenario.name)}",
         f"question = {inline(question)}",
         f"target = {target:g}",
         f"base = {inline(base)}",
@@ -66,6 +69,7 @@ def study_text(name: str, question: str, target: float, base: str, settings: Seq
         "algorithm = [",
         *listed,
         "]",
+        f"privacy.calibration = {inline(calibrations)}",
         f"rounds = [{', '.join(str(each.rounds) for each in settings)}]",
     ]
     return "\n".join(lines) + "\n"

@@ -89,6 +89,10 @@ A probability or a share may be a percentage: `"5%"` is 0.05.
 `--set network.override.0.agent=2`. The value is TOML, and a bare word or quantity is a text. In Python:
 `scenario.with_(**{{"algorithm.eta": 0.05}})`.
 
+`simnet schema > scenario.schema.json` writes the same as a JSON Schema, and `simnet schema study` that of studies.
+Editors complete fields and mark mistakes by it: with Taplo (Even Better TOML), write `#:schema scenario.schema.json`
+as the first line of a scenario.
+
 A complete example, which `simnet init` writes too:
 
 ```toml

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from simnet.errors import SimnetError
+from simnet.record.formats import table_html
 from simnet.studies.aggregate import groups
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _first_half(costs: npt.NDArray[np.float64], alive: npt.NDArray[np.float64]) 
     return float(costs[below[0]]) if len(below) else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reach:
     """What every setting of a study costs until the test error is at most a target."""
 
@@ -124,6 +125,8 @@ class Reach:
     """cheapest first: `values`, `n`, `proven`, `least_error` and a row of `costs` for each cost that the study knows"""
     epsilon: float | None = None
     """the proven ε of all settings that have one, where that is the same"""
+    naming: tuple[int, ...] | None = None
+    """the places of the fields by which settings are named; all that differ if None"""
 
     @property
     def known(self) -> list[str]:
@@ -145,13 +148,24 @@ class Reach:
         Where some settings have a proven ε the sentence is about these. What it would cost without one is a second.
         """
         proven = [each for each in self.settings if each["proven"]]
-        found = self._answer(proven or self.settings)
+        found = self._among(proven or self.settings)._answer()
         free = [each for each in self.settings if not each["proven"] and each[self.by]["km_median"] is not None]
         if not proven or not free:
             return found
-        return f"{found} Without a proven ε it is {self._spent(free[0])}."
+        return f"{found} Without a proven ε it is {self._among(free)._spent(free[0])}."
 
-    def _answer(self, settings: Sequence[Mapping[str, Any]]) -> str:
+    def _among(self, settings: Sequence[Mapping[str, Any]]) -> Reach:
+        """The same of some settings, which are named by their method and by what differs among them."""
+        few, every = replace(self, settings=[dict(each) for each in settings]), self._moving()
+        method = [k for k in every if self.fields[k] == "algorithm.name"]
+        return replace(few, naming=tuple(sorted({*few._moving(), *method})) or every)
+
+    def _moving(self) -> tuple[int, ...]:
+        """The places of the fields that differ."""
+        return tuple(k for k in range(len(self.fields)) if len({str(each["values"][k]) for each in self.settings}) > 1)
+
+    def _answer(self) -> str:
+        settings = self.settings
         goal, cost = f"a test error of {self.target:g}", self.by
         if self.epsilon is not None and settings and settings[0]["proven"]:
             goal += f" at a proven ε of {'' if cost == 'epsilon' else 'at most '}{self.epsilon:g}"
@@ -160,7 +174,7 @@ class Reach:
             most = max(settings, key=lambda each: each[cost]["share"], default=None)
             if most is None or not most[cost]["reached"]:
                 known = " at an ε that is known" if cost == "epsilon" else ""
-                return f"No run reaches {goal}{known}{self._nearest(settings)}."
+                return f"No run reaches {goal}{known}{self._nearest()}."
             return f"No setting reaches {goal} in half of its seeds; {self.named(most)} does most often: {seeds(most)}."
         best = there[0]
         if len(settings) == 1:
@@ -171,9 +185,9 @@ class Reach:
         pair = best[cost], there[1][cost]
         return f"{told}: {self._against(*pair)} with {self.named(there[1])}, the next{self._caution(*pair)}."
 
-    def _nearest(self, settings: Sequence[Mapping[str, Any]]) -> str:
+    def _nearest(self) -> str:
         """Which setting came nearest, where none got there."""
-        best = min(settings, key=lambda each: each["least_error"], default=None)
+        best = min(self.settings, key=lambda each: each["least_error"], default=None)
         if best is None or not self.target < best["least_error"] < np.inf:
             return ""
         return f"; the least is {best['least_error']:.4g}, with {self.named(best)}"
@@ -196,15 +210,26 @@ class Reach:
         overlap = not apart or other["km95_low"] <= best["km95_high"]
         return ", but their 95 % intervals overlap" if overlap and _less(best, other) >= 5e-4 else ""
 
+    def __repr__(self) -> str:
+        return f"Reach({self.answer()})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            dict(zip(self.fields, each["values"], strict=True))
+            | {"reached": seeds(each)}
+            | {cost: each[cost]["km_median"] for cost in self.known}
+            for each in self.settings
+        ]
+        return table_html(self.answer(), rows)
+
     def named(self, setting: Mapping[str, Any]) -> str:
         """A setting in words, without the fields that are the same everywhere."""
         from simnet.studies.results import labels
 
-        moving = [k for k in range(len(self.fields)) if len({str(each["values"][k]) for each in self.settings}) > 1]
-        names = labels(self.fields)
+        names, naming = labels(self.fields), self._moving() if self.naming is None else self.naming
         told = [
             str(value) if self.fields[k] == "algorithm.name" else f"{names[k]} {_shown(value)}"
-            for k in moving
+            for k in naming
             for value in [setting["values"][k]]
             if value is not None
         ]

@@ -58,7 +58,7 @@ _Fields = Annotated[dict[str, Any], BeforeValidator(_TableOf("a table of scenari
 _Inline = Annotated[dict[str, Any], BeforeValidator(_TableOf("a scenario as a table"))]
 
 
-class _File(Section):
+class StudyFile(Section):
     """What may stand in a study file."""
 
     name: Name = Field(description="what the study is called; names its folder")
@@ -78,7 +78,7 @@ class _File(Section):
     replicates: Annotated[int | tuple[int, ...], BeforeValidator(_Replicates())] = Field(1, description="seeds")
 
     @model_validator(mode="after")
-    def _one_scenario(self) -> _File:
+    def _one_scenario(self) -> StudyFile:
         if (self.base is None) == (self.scenario is None):
             raise ValueError("base: name a scenario's file, or write the scenario under [scenario]")
         return self
@@ -111,9 +111,9 @@ class Study:
     def of(cls, content: Mapping[str, Any], *, folder: Path | None = None) -> Study:
         """Validate plain dictionaries shaped like the TOML file."""
         try:
-            file = _File.model_validate(content)
+            file = StudyFile.model_validate(content)
         except ValidationError as error:
-            raise ScenarioError(sentence(error, _File, content)) from None
+            raise ScenarioError(sentence(error, StudyFile, content)) from None
         # Workers may start elsewhere: files that the scenario names are found from an absolute folder.
         folder = (folder or Path()).absolute()
         base = _base(file, folder)
@@ -140,7 +140,7 @@ class Study:
         return [list(dict.fromkeys(field for settings in axis for field in settings)) for axis in self.axes]
 
 
-def _base(file: _File, folder: Path) -> Scenario:
+def _base(file: StudyFile, folder: Path) -> Scenario:
     if file.base is None:
         assert file.scenario is not None
         return Scenario.of(file.scenario, folder=folder)

@@ -54,3 +54,15 @@ def test_what_calibration_leaves_of_an_epsilon_is_no_spread():
     row = {"figure": "proven_epsilon", "mean": 1.0, "t95_low": 1.0 - 6e-10}
     assert _spread(row) == "1"
     assert _spread(row | {"t95_low": 0.99}) == "1 ± 0.01"
+
+
+def test_a_column_that_must_not_be_wrapped_is_whole_beside_long_ones():
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_row("what ε does not cover", "the labels decided which agent holds which rows, and more of it")
+    out = Console(width=50, file=io.StringIO())
+    for part in fitting(table, out):
+        out.print(part)
+    assert "what ε does not cover" in out.file.getvalue()
+    assert max(len(line.rstrip()) for line in out.file.getvalue().splitlines()) <= 50
