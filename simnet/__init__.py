@@ -12,6 +12,7 @@ from simnet.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from simnet.errors import BudgetError, DataError, FrameError, LogError, ScenarioError, ScenarioWarning, SimnetError
+    from simnet.planning.plan import Plan, plan
     from simnet.scenario import Scenario
     from simnet.simulate import Comparison, Result, compare, run
     from simnet.studies.sweep import study
@@ -23,6 +24,8 @@ _HOMES = {
     "run": "simnet.simulate",
     "compare": "simnet.simulate",
     "study": "simnet.studies.sweep",
+    "Plan": "simnet.planning.plan",
+    "plan": "simnet.planning.plan",
     **dict.fromkeys(
         ("SimnetError", "ScenarioError", "ScenarioWarning", "DataError", "BudgetError", "LogError", "FrameError"),
         "simnet.errors",
@@ -35,6 +38,7 @@ __all__ = [
     "DataError",
     "FrameError",
     "LogError",
+    "Plan",
     "Result",
     "Scenario",
     "ScenarioError",
@@ -42,6 +46,7 @@ __all__ = [
     "SimnetError",
     "__version__",
     "compare",
+    "plan",
     "run",
     "study",
 ]

@@ -345,13 +345,46 @@ def late_news(built: World, kinds: Sequence[AlikeLinks]) -> str | None:
     return f"the median delay on {where} exceeds the period of {tick:g} s (it is up to {kinds[0].median:.3g} s)"
 
 
+def latencies_of_their_own(built: World) -> int:
+    """How many links the file of the topology gives a latency, so that they do not have that of all links."""
+    given: dict[Ends, dict[str, object]] = built.graph.graph.get("given", {})
+    return sum(any("latency" in given.get(ends, ()) for ends in ((a, b), (b, a))) for a, b in built.graph.edges)
+
+
+def unused_latency(built: World) -> list[str]:
+    """A sentence where the scenario says how long a link takes, and no link takes that long."""
+    said = "latency" in built.scenario.network.link.model_fields_set
+    if not said or latencies_of_their_own(built) < built.graph.number_of_edges():
+        return []
+    return ["network.link.latency counts for no link: topology.file gives each a latency of its own"]
+
+
+_LONG_PERIOD, _LONG_SECONDS = 1000.0, 10.0
+"""A period of so many times the slowest delay, and of at least so many seconds, is taken for a forgotten unit."""
+
+
+def long_period(built: World, kinds: Sequence[AlikeLinks]) -> list[str]:
+    """A sentence where rounds last so much longer than messages that seconds were probably not meant."""
+    tick = built.scenario.network.pacing.tick
+    slowest = max((kind.median for kind in kinds), default=0.0)
+    busy = built.scenario.network.channel is not None or slowest == 0.0
+    if tick is None or busy or tick < max(_LONG_SECONDS, _LONG_PERIOD * slowest):
+        return []
+    return [
+        f"network.pacing.period is {tick:g} s, and most values arrive within {slowest:.3g} s: write a unit, such as "
+        f'"{tick:g} ms", if no seconds are meant'
+    ]
+
+
 def cautions(built: World) -> list[str]:
     """What a run will probably not show as its author wants it, one sentence each."""
-    found, harm = peer_cautions(built), built.scenario.algorithm.late_news
-    if built.scenario.network.pacing.tick is None or harm is None:
+    found, harm = peer_cautions(built) + unused_latency(built), built.scenario.algorithm.late_news
+    tick = built.scenario.network.pacing.tick
+    if tick is None or (harm is None and tick < _LONG_SECONDS):
         return found
-    late = late_news(built, kinds_of_links(built))
-    return found if late is None else [*found, f"{late}: {harm}"]
+    kinds = kinds_of_links(built)
+    late = late_news(built, kinds)
+    return [*found, *long_period(built, kinds), *([] if late is None or harm is None else [f"{late}: {harm}"])]
 
 
 def peer_cautions(built: World) -> list[str]:

@@ -45,3 +45,29 @@ def test_the_time_to_send_a_value_counts_and_one_slow_agent_is_enough():
 )
 def test_there_is_no_caution_where_nothing_is_late_or_nobody_minds(changes):
     assert cautions(build(world(**LATE | changes))) == []
+
+
+def told_of(**changes: object) -> list[str]:
+    return cautions(build(world(**{"network.pacing": {"kind": "deadline", "period": 0.2}} | changes)))
+
+
+def test_a_period_that_was_probably_meant_in_milliseconds_is_cautioned():
+    (found,) = told_of(**{"network.pacing.period": 200, "network.link.latency": "20 ms"})
+    assert found == (
+        "network.pacing.period is 200 s, and most values arrive within 0.02 s: write a unit, such as "
+        '"200 ms", if no seconds are meant'
+    )
+    assert told_of(**{"network.pacing.period": "200 ms", "network.link.latency": "20 ms"}) == []
+    assert told_of(**{"network.pacing.period": 60, "network.link.latency": "2 s"}) == [], "satellites, duty cycles"
+
+
+def test_a_latency_that_no_link_has_is_cautioned(tmp_path):
+    graph = tmp_path / "graph.csv"
+    topology = {"kind": "file", "file": str(graph)}
+    graph.write_text("source,target,latency\na,b,5 ms\nb,c,5 ms\n")
+    assert told_of(topology=topology, **{"network.link.latency": "20 ms"}) == [
+        "network.link.latency counts for no link: topology.file gives each a latency of its own"
+    ]
+    assert told_of(topology=topology) == []
+    graph.write_text("source,target,latency\na,b,5 ms\nb,c,\n")
+    assert told_of(topology=topology, **{"network.link.latency": "20 ms"}) == []

@@ -18,8 +18,9 @@ from simnet.cli import log_commands as log
 from simnet.cli.check_commands import check
 from simnet.cli.options import Interrupted, raise_interrupted
 from simnet.cli.output import say, speak_ascii_too
+from simnet.cli.plan_command import plan
 from simnet.cli.run_commands import audit, compare, explain, report, run
-from simnet.cli.shelf_commands import init, list_, runs, scenarios
+from simnet.cli.shelf_commands import init, list_, runs, scenarios, schema
 from simnet.cli.study_commands import query, reach, sweep, tune
 from simnet.printable import escaped
 from simnet.version import VERSION
@@ -64,7 +65,27 @@ live_app = typer.Typer(
     no_args_is_help=True,
 )
 for group, commands in (
-    (app, (init, scenarios, list_, explain, run, compare, runs, report, sweep, tune, reach, query, audit, check)),
+    (
+        app,
+        (
+            plan,
+            init,
+            scenarios,
+            list_,
+            schema,
+            explain,
+            run,
+            compare,
+            runs,
+            report,
+            sweep,
+            tune,
+            reach,
+            query,
+            audit,
+            check,
+        ),
+    ),
     (app, (log.publish, log.bundle, live.agent)),
     (log_app, (log.verify, log.replay, log.diff, log.export)),
     (live_app, (live.run, live.init, live.merge)),

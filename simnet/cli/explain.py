@@ -7,7 +7,7 @@ neighbours each agent has. The yardsticks of the test error alone look at the ro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 import networkx as nx
@@ -24,19 +24,20 @@ from simnet.build import (
     draw_underlay,
     kinds_of_links,
     late_news,
+    long_period,
     longest_value,
     models_in_use,
     peer_cautions,
+    unused_latency,
 )
 from simnet.cli import yardstick_words
 from simnet.cli.realism import realism
 from simnet.cli.underlay_facts import underlay_facts
 from simnet.learning.dealing import DealtData
 from simnet.methods.method import AgentSize, Setting
+from simnet.most_traffic import most_traffic, on_wire
 from simnet.network import frame
 from simnet.network.delays import PERCENT, AlikeLinks, quantiles
-from simnet.network.model import LinkModel
-from simnet.network.queueing import Transmitter
 from simnet.privacy.budget import Facts, span
 from simnet.scenario import Scenario
 from simnet.scenario.extremes import within_numbers
@@ -248,9 +249,12 @@ def _delays(built: World, kinds: Sequence[AlikeLinks]) -> dict[str, Facts]:
         else ", ".join(f"{percent} % {1e3 * each:.4g} ms" for percent, each in zip(PERCENT, found, strict=True))
         for name, found in quantiles(kinds).items()
     }
+    doubts = unused_latency(built) + long_period(built, kinds)
     if (late := late_news(built, kinds)) is not None:
         harm = built.scenario.algorithm.late_news
-        facts["caution"] = late + ("" if harm is None else f": {harm}")
+        doubts.append(late + ("" if harm is None else f": {harm}"))
+    if doubts:
+        facts["caution"] = "; ".join(doubts)
     return {"delays on idle lines": facts} if facts else {}
 
 
@@ -274,32 +278,19 @@ def _first_message(built: World) -> tuple[int, int]:
         payload, _ = writer.model(model, lambda decoded: peer.accompany(1, decoded, known))
     lines = models_in_use(built)
     link = lines.get((sender, neighbours[0])) or next(iter(lines.values()))
-    return len(payload), _on_wire(built.scenario, link, frame.HEADER_BYTES + len(payload))
-
-
-def _on_wire(scenario: Scenario, link: LinkModel, size: int) -> int:
-    """The bytes of a message with all that its packets or frames add, by the code that sends it."""
-    channel = scenario.network.channel
-    if channel is not None:
-        return sum(channel.frames(size, link.overhead))
-    line = Transmitter(link, Streams(scenario.seed), "")
-    return sum(line.on_wire(packet) for packet in scenario.network.transport.packets(size, line.room))
+    return len(payload), on_wire(built.scenario, link, frame.HEADER_BYTES + len(payload))
 
 
 def _traffic(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
     scenario, network = built.scenario, built.scenario.network
     payload, message = _first_message(built)
-    longest = longest_value(scenario, built.length)
-    most = max(_on_wire(scenario, link, longest) for link in _distinct(models_in_use(built).values()))
-    releases = scenario.algorithm.most_releases(scenario.rounds)
-    messages = releases * sum(min(size.degree, network.peers or size.degree) for size in built.sizes)
-    transmissions = releases * built.agents if network.medium == "shared" else messages
-    bound = f"{transmissions * most:,} for values sent once; notices and answers come on top"
+    most = most_traffic(built)
+    bound = f"{most.wire_bytes:,} for values sent once; notices and answers come on top"
     if network.transport.repeats:
         bound += ", and no bound holds for repetitions and acknowledgements"
     facts: Facts = {
         "bytes per message": f"{message:,} ({payload:,} payload)",
-        "messages at most": f"{messages:,} ({releases} releases per agent)",
+        "messages at most": f"{most.messages:,} ({most.releases} releases per agent)",
         "bytes at most": bound,
         "pacing": network.pacing.word,
         "uplink": WAYS_OUT[network.way_out],
@@ -311,7 +302,3 @@ def _traffic(built: World, kinds: Sequence[AlikeLinks]) -> Facts:
     if network.channel is not None:
         facts |= {"channel": network.channel.word, "time on air": f"{1e3 * max(kind.sending for kind in kinds):.4g} ms"}
     return facts
-
-
-def _distinct(found: Iterable[LinkModel]) -> Iterable[LinkModel]:
-    return {id(model): model for model in found}.values()

@@ -141,12 +141,15 @@ def audit(
 def report(
     source: Annotated[Path, typer.Argument(help="Run folder, event log or study's folder.", metavar="RUN|STUDY")],
     output: Annotated[Path | None, typer.Option(help="File to write; report.html in the folder if none.")] = None,
+    beside: Annotated[
+        Path | None, typer.Option(help="Another run: one page replays both on one clock.", metavar="RUN")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write a run or a study as one HTML page. Charts, tables, a replay; it needs no network to be read."""
     from simnet.report import report as write
 
-    page = write(source, output)
+    page = write(source, output, beside=beside)
     if json:
         from simnet.cli.terminal import show_json  # here: what draws tables takes memory that a reader may need
 

@@ -84,6 +84,24 @@ def init(
     say(f"wrote {path}; now: simnet run {path}")
 
 
+def schema(
+    of: Annotated[str, typer.Argument(help="`scenario` or `study`.", metavar="FILE")] = "scenario",
+) -> None:
+    """The JSON Schema of scenario or study files, by which an editor completes fields and marks mistakes."""
+    from simnet.cli.terminal import show_json
+    from simnet.errors import SimnetError
+    from simnet.scenario.json_schema import scenario_schema, study_schema
+
+    if of not in ("scenario", "study"):
+        raise SimnetError(f"{of}: there is a schema of `scenario` files and one of `study` files")
+    if of == "scenario":
+        show_json(scenario_schema())
+        return
+    from simnet.studies.spec import StudyFile
+
+    show_json(study_schema(StudyFile))
+
+
 def runs(
     out: Annotated[Path, typer.Argument(help="Where run folders are.", metavar="FOLDER")] = Path("runs"),
     json: Json = False,

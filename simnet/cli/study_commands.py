@@ -9,6 +9,7 @@ import typer
 
 from simnet.cli.options import Interrupted, Json, Verbose, announce
 from simnet.cli.output import exact, say
+from simnet.errors import SimnetError
 
 
 def sweep(
@@ -85,7 +86,7 @@ def tune(
 
 def reach(
     place: Annotated[Path, typer.Argument(help="A study's folder.", metavar="STUDY")],
-    target: Annotated[float, typer.Option(help="The test error to reach.")],
+    target: Annotated[float | None, typer.Option(help="The test error to reach; default: the study's own.")] = None,
     by: Annotated[
         str, typer.Option(help="Rank by bytes, seconds, rounds, joules or epsilon.", metavar="COST")
     ] = "bytes",
@@ -100,6 +101,9 @@ def reach(
     from simnet.studies.results import StudyResult
 
     study = StudyResult.load(place)
+    target = study.target if target is None else target
+    if target is None:
+        raise SimnetError("--target: the study names none; say which test error is to be reached, such as 0.2")
     found = ask(study, target, by)
     hits = first_hits(study.rounds, [*study.fields, "seed"], target, "round")
     if json:

@@ -157,8 +157,8 @@ def _spread(row: dict[str, Any]) -> str:
     factor = _heading(row["figure"])[1]
     mean = f"{row['mean'] * factor:.4g}"
     half = 0.0 if row["t95_low"] is None else (row["mean"] - row["t95_low"]) * factor
-    # What is left of equal numbers after adding them up is no spread.
-    return f"{mean} ± {half:.2g}" if half > 1e-12 * abs(row["mean"] * factor) else mean
+    # What is left of equal numbers after adding them up is no spread, nor is what calibration leaves of an ε.
+    return f"{mean} ± {half:.2g}" if half > 1e-6 * abs(row["mean"] * factor) else mean
 
 
 def _cell(value: object) -> str:

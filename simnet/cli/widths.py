@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Column, Table
 
 _UNLIMITED = 10_000
 
@@ -19,7 +19,7 @@ def fitting(table: Table, out: Console) -> list[Table]:
     for column in table.columns:
         column.overflow = "fold"
     if len(table.columns) < 3 or not table.show_header or needed_by(table, out).minimum <= out.width:
-        return [table]
+        return [_with_whole_words(table, out)]
     headings, rows = _parts(table)
     found: list[Table] = []
     while rows:
@@ -33,6 +33,36 @@ def fitting(table: Table, out: Console) -> list[Table]:
     for earlier in found[:-1]:
         earlier.caption = None
     return found or [table]
+
+
+def _with_whole_words(table: Table, out: Console) -> Table:
+    """The same table with widths in which no word is broken, where there is room for that.
+
+    Left alone, a table takes what is missing from its widest columns, whatever stands in them.
+    """
+    needed = needed_by(table, out)
+    if needed.maximum <= out.width:
+        return table
+    each = [_column_needs(column, out) for column in table.columns]
+    beside = needed.minimum - sum(rich for _, rich in each)
+    room = out.width - beside - sum(wants.minimum for wants, _ in each)
+    if room < 0:
+        return table
+    wanted = sorted(zip(table.columns, each, strict=True), key=lambda pair: pair[1][0].span)
+    for column, (wants, _) in wanted:
+        given = min(wants.span, room)
+        column.width, room = wants.minimum + given, room - given
+    return table
+
+
+def _column_needs(column: Column, out: Console) -> tuple[Measurement, int]:
+    """The least and the most characters that a column takes beside its padding; and the least for all that Rich knows.
+
+    Rich measures a column that must not be wrapped as if it might be.
+    """
+    needs = [needed_by(cell, out) for cell in (column.header, *column.cells)]
+    least, most = max(each.minimum for each in needs), max(each.maximum for each in needs)
+    return Measurement(most if column.no_wrap else least, most), least
 
 
 def _parts(table: Table) -> tuple[list[RenderableType], list[tuple[RenderableType, ...]]]:

@@ -31,7 +31,8 @@ _NO_NUMBER = {"", "?", "-", "na", "n/a", "nan", "null", "none"}
 """Words, in small letters, that are blanks in a column of numbers."""
 _NO_WORD = {"", "?"}
 """Blanks in a column of categories and among labels."""
-_MOST_CATEGORIES = 1000
+MOST_CATEGORIES = 1000
+"""More different words than that are no categories."""
 _CELLS = COPIES * 8
 """Bytes that a cell takes at the end."""
 _TEXTS = 200
@@ -56,15 +57,15 @@ def comma_separated(path: Path, form: TableForm | None = None) -> CsvTable:
     form, allowance = form or TableForm(), allowance_of(path)
     words = set[int]()
     if form.categorical == "text":
-        with _opened(path, form, allowance) as (columns, rows):
+        with opened(path, form, allowance) as (columns, rows):
             words = _columns_of_words(columns, rows, allowance)
-    with _opened(path, form, allowance) as (columns, rows):
+    with opened(path, form, allowance) as (columns, rows):
         columns.categories |= {k: None for k in columns.numbers if k in words}
         return _Reading(columns, allowance).table(rows)
 
 
 @contextmanager
-def _opened(path: Path, form: TableForm, allowance: Allowance) -> Iterator[tuple[Columns, Iterator[Row]]]:
+def opened(path: Path, form: TableForm, allowance: Allowance) -> Iterator[tuple[Columns, Iterator[Row]]]:
     """The columns of a file, and its rows without the header."""
     with text_lines(path, allowance) as text:
         rows = _rows(path, text, form.separator, allowance)
@@ -112,10 +113,11 @@ def _has_commas(cell: str, form: TableForm) -> bool:
 
 
 def _is_word(cell: str, form: TableForm) -> bool:
-    return form.number(cell) is None and not _is_blank(cell)
+    return form.number(cell) is None and not is_blank(cell)
 
 
-def _is_blank(cell: str) -> bool:
+def is_blank(cell: str) -> bool:
+    """Whether nothing stands in a cell of a column of numbers."""
     return cell.strip().casefold() in _NO_NUMBER
 
 
@@ -173,7 +175,7 @@ class _Reading:
             found = np.array(["nan" if number(cell) is None else cell for cell in cells], dtype=np.float64)
         for at in np.flatnonzero(~np.isfinite(found)).tolist():
             line, column = block[at // len(numbers)][0], numbers[at % len(numbers)]
-            if not _is_blank(cells[at]):
+            if not is_blank(cells[at]):
                 shown = f"{cells[at][:_LONGEST]!r} is " if quote else ""
                 what = "number" if number(cells[at]) is None else "finite number"
                 hint = self._advice(block, column) if what == "number" else ""
@@ -190,8 +192,8 @@ class _Reading:
             for word in dict.fromkeys(words) if public is None else ():
                 if word not in _NO_WORD:
                     known.setdefault(word, len(known))
-            if len(known) > _MOST_CATEGORIES:
-                why = f"there are more than {_MOST_CATEGORIES:,} categories; data.drop leaves a column out"
+            if len(known) > MOST_CATEGORIES:
+                why = f"there are more than {MOST_CATEGORIES:,} categories; data.drop leaves a column out"
                 raise self._refusal(block[-1][0], column, why, known=quote)
             found[:, at] = [known.get(word, BLANK) for word in words]
             blank = np.flatnonzero(np.equal(found[:, at], BLANK))

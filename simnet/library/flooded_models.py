@@ -128,6 +128,7 @@ class OneShot(Scaled, FloodedModels):
     """One model per agent, learned once on scaled columns and told to everybody; what counts is the mean."""
 
     colour: ClassVar[str] = "#661100"
+    planned: ClassVar[bool] = True
 
     name: Literal["one-shot"]
 
@@ -136,6 +137,7 @@ class ProxRounds(Scaled, FloodedModels):
     """A few models per agent on scaled columns, each told to everybody and learned near the mean of those before."""
 
     colour: ClassVar[str] = "#999933"
+    planned: ClassVar[bool] = True
 
     name: Literal["prox-rounds"]
     solves: Count = Field(2, description="T, how many models an agent releases (fewer where there are fewer rounds)")

@@ -102,6 +102,7 @@ class NoisyNesterov(Scaled, AveragedSteps):
     """Accelerated descent on scaled columns: noise on gradients, steps averaged by neighbours."""
 
     colour: ClassVar[str] = "#332288"
+    planned: ClassVar[bool] = True
 
     name: Literal["noisy-nesterov"]
 

@@ -171,6 +171,8 @@ class Method(Part):
     """What it needs of a task, of the words of `task.NEEDED`; a scenario whose task has less is refused."""
     central: ClassVar[bool] = False
     """Whether it computes at the hub of a star."""
+    planned: ClassVar[bool] = False
+    """Whether `simnet plan` tries it without being asked."""
     colour: ClassVar[str] = "#7F7F7F"
     """Its colour on a light page."""
     noise_amounts: ClassVar[tuple[str, ...]] = ()

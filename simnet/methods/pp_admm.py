@@ -60,6 +60,7 @@ class PpAdmm(Decentralised):
     """PP-ADMM: Gaussian objective perturbation and Gaussian output perturbation of an approximate minimiser."""
 
     colour: ClassVar[str] = "#0072B2"
+    planned: ClassVar[bool] = True
     noise_amounts: ClassVar[tuple[str, ...]] = ("sigma", "output_sigma")
 
     name: Literal["pp-admm"]
@@ -226,6 +227,7 @@ class ScaledPpAdmm(Scaled, PpAdmm):
     """PP-ADMM on rows whose columns are scaled by released moments."""
 
     colour: ClassVar[str] = "#004488"
+    planned: ClassVar[bool] = False
 
     name: Literal["scaled-pp-admm"]  # type: ignore[assignment]
 

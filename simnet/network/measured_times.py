@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from math import inf, nan
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,11 @@ def seconds_in(
     if said is not None and unit is not None and said != unit:
         raise ScenarioError(f'{where}: its numbers are headed {heading!r}, which is not {field} = "{unit}"')
     return float(SECONDS[unit or "s"])
+
+
+def said_by(heading: str | None) -> tuple[Unit | None, bool]:
+    """The unit that a heading says, and whether it says that times are there and back."""
+    return cast("Unit | None", _unit_of(heading)), _ROUND_TRIP.search((heading or "").lower()) is not None
 
 
 def number_or_none(cell: str) -> float:

@@ -28,7 +28,7 @@ class Question:
     order: list[tuple[Any, ...]]
     """the settings as the page lists them, by their values"""
     start: int
-    """the target to begin with: the least that half of the settings reach in half of their seeds"""
+    """the target to begin with: the study's, or the least that half of the settings reach in half of their seeds"""
 
     @property
     def first(self) -> str:
@@ -63,8 +63,13 @@ class Question:
         }
 
 
-def question_of(rounds: pl.DataFrame, fields: Sequence[str], order: Sequence[tuple[Any, ...]]) -> Question | None:
-    """The targets of a study, between the errors that it starts from and the lowest, with what they cost."""
+def question_of(
+    rounds: pl.DataFrame, fields: Sequence[str], order: Sequence[tuple[Any, ...]], asked: float | None = None
+) -> Question | None:
+    """The targets of a study, between the errors that it starts from and the lowest, with what they cost.
+
+    The page begins with the target that the study asks for, if it does.
+    """
     needed = tuple(dict.fromkeys(("run", "round", "test_error", *BY.values())))
     if not order or not all(rounds.schema.get(name, pl.Float64()).is_numeric() for name in needed):
         return None  # a stranger's tables: a text is no cost
@@ -74,11 +79,13 @@ def question_of(rounds: pl.DataFrame, fields: Sequence[str], order: Sequence[tup
     if table.filter(pl.col("test_error").cast(pl.Float64).is_finite()).is_empty():
         return None
     targets = _targets(table, max(_FEWEST, min(_TARGETS, _WORK // (5 * len(order)))))
+    if asked is not None and np.isfinite(asked):
+        targets = sorted({*targets, asked}, reverse=True)
     by_bytes = [at_target(table, fields, target, "bytes") for target in targets]
     found = {cost: [each.ranked(cost) for each in by_bytes] for cost in by_bytes[0].known}
     often = [sum(row["bytes"]["km_median"] is not None for row in each.settings) for each in by_bytes]
     start = max((k for k, count in enumerate(often) if 2 * count >= len(order)), default=0)
-    return Question(targets, found, list(order), start)
+    return Question(targets, found, list(order), targets.index(asked) if asked in targets else start)
 
 
 def _targets(table: pl.DataFrame, count: int) -> list[float]:

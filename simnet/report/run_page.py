@@ -39,7 +39,7 @@ def run_page(run: RunFacts) -> str:
         seed=summary["seed"],
         events=f"{summary['time']['events']:,}",
         private=" It is a private log: it also holds what was not released." if run.start.private else "",
-        cards=cards(_cards(summary)),
+        cards=cards(card_entries(summary)),
         reports=_reports(run),
         basis=html.escape(summary["privacy"]["basis"]),
         promise=_promise(summary["privacy"]) + _fitness(summary["privacy"]),
@@ -53,24 +53,31 @@ def run_page(run: RunFacts) -> str:
     return page(summary["scenario"], colours(summary["algorithm"]), body, _SCRIPTS, _data(run, toml))
 
 
-def _data(run: RunFacts, toml: str) -> dict[str, Any]:
+def replay_data(run: RunFacts) -> dict[str, Any]:
+    """The network of a run and what happened in it, for a replay, and its curves."""
     links = run.links.rows
     drawn = sorted(links, key=lambda row: row["messages"], reverse=True)[:_LINKS] if len(links) > _LINKS else links
-    places = layout(run.summary["agents"], run.start.edges, run.summary["seed"])
+    return {
+        "test_error_is": run.summary.get("test_error_is"),
+        "places": layout(run.summary["agents"], run.start.edges, run.summary["seed"]),
+        "links": columns(drawn),
+        "rounds": columns(_thinned(run.rounds)),
+        "tape": run.playback.columns(),
+    }
+
+
+def _data(run: RunFacts, toml: str) -> dict[str, Any]:
     return {
         "name": slug(run.summary["scenario"]),
         "method": run.summary["algorithm"],
         "budget": run.summary["privacy"]["epsilon"],
         "observers": run.summary["privacy"].get("observers"),
         "simulated": run.summary["time"]["simulated"],
-        "test_error_is": run.summary.get("test_error_is"),
         "yardsticks": run.summary.get("yardsticks", {}),
         "measures": list(run.summary.get("measures", ())),
         "output": run.summary.get("output"),
-        "places": places,
-        "links": columns(drawn),
-        "links_in_all": len(links),
-        "rounds": columns(_thinned(run.rounds)),
+        **replay_data(run),
+        "links_in_all": len(run.links.rows),
         "rounds_in_all": len(run.rounds),
         "agents": columns(run.agents),
         "staleness": {"value": list(run.staleness), "count": list(run.staleness.values())},
@@ -79,12 +86,12 @@ def _data(run: RunFacts, toml: str) -> dict[str, Any]:
         "charges_in_all": run.charges.count,
         "kinds": columns(run.charges.kinds),
         "accounts": columns(run.charges.accounts),
-        "tape": run.playback.columns(),
         "toml": toml,
     }
 
 
-def _cards(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def card_entries(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The name, figure and remark of each figure of a run."""
     accuracy, privacy, traffic = summary["accuracy"], summary["privacy"], summary["communication"]
     stale, time = summary["staleness"], summary["time"]
     turns = traffic["broadcasts"] + traffic["skips"]

@@ -84,7 +84,7 @@ def read_study(folder: Path) -> StudyFacts:
         front=_front(settings, OBJECTIVES),
         fronts={pair: _front(settings, pair) for pair in PAIRS},
         outputs=study.outputs,
-        reach=question_of(study.rounds, study.fields, [row["values"] for row in settings]),
+        reach=question_of(study.rounds, study.fields, [row["values"] for row in settings], study.target),
         curves=[_curve(group, study.outputs) for group in _groups(study.rounds, study.fields, settings[:_SETTINGS])],
         runs=done.filter(done["error"].is_null()).drop("error").to_dict(as_series=False),
         failures=study.failures.drop("key").to_dict(as_series=False),

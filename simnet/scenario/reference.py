@@ -89,6 +89,10 @@ A probability or a share may be a percentage: `"5%"` is 0.05.
 `--set network.override.0.agent=2`. The value is TOML, and a bare word or quantity is a text. In Python:
 `scenario.with_(**{{"algorithm.eta": 0.05}})`.
 
+`simnet schema > scenario.schema.json` writes the same as a JSON Schema, and `simnet schema study` that of studies.
+Editors complete fields and mark mistakes by it: with Taplo (Even Better TOML), write `#:schema scenario.schema.json`
+as the first line of a scenario.
+
 A complete example, which `simnet init` writes too:
 
 ```toml
@@ -104,17 +108,24 @@ def reference() -> str:
     return "\n\n".join([introduction, *_sections(Place(tables=(Scenario,)), (), {})]) + "\n"
 
 
-def commented() -> str:
-    """A complete scenario to start from; each field is explained by a comment."""
-    scenario = Scenario.loads(_EXAMPLE)
-    blocks = ["# A scenario for simnet: `simnet explain FILE` says what it means, `simnet run FILE` runs it."]
-    for block in _EXAMPLE.strip().split("\n\n"):
+_FIRST = "# A scenario for simnet: `simnet explain FILE` says what it means, `simnet run FILE` runs it."
+
+
+def commented(text: str = _EXAMPLE, why: Mapping[str, str] | None = None, first: str = _FIRST) -> str:
+    """A complete scenario to start from; each field is explained by a comment, or by `why` it is as it is.
+
+    `text` has one field per line and an empty line before each section.
+    """
+    scenario, why = Scenario.loads(text), why or {}
+    blocks = [first]
+    for block in text.strip().split("\n\n"):
         lines = block.splitlines()
         header = [line for line in lines if line.startswith("[")]
         at = tuple(part for line in header for part in line.strip("[]").split("."))
         about = [f"# {_capital(_explained(scenario, at))}" for _ in header]
         keys = lines[len(header) :]
-        comments = [_comment(scenario, at, line.partition(" = ")[0]) for line in keys]
+        names = [line.partition(" = ")[0] for line in keys]
+        comments = [why.get(".".join((*at, name))) or _comment(scenario, at, name) for name in names]
         blocks.append("\n".join([*about, *header, *_beside(keys, comments)]))
     return "\n\n".join(blocks) + "\n"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from simnet.errors import SimnetError
+from simnet.record.formats import table_html
 from simnet.studies.aggregate import groups
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _first_half(costs: npt.NDArray[np.float64], alive: npt.NDArray[np.float64]) 
     return float(costs[below[0]]) if len(below) else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reach:
     """What every setting of a study costs until the test error is at most a target."""
 
@@ -128,7 +129,11 @@ class Reach:
     """the cost that settings are ranked by, a name of `BY`"""
     fields: list[str]
     settings: list[dict[str, Any]]
-    """cheapest first: `values`, `n`, and a row of `costs` for each cost that the study knows"""
+    """cheapest first: `values`, `n`, `proven`, `least_error` and a row of `costs` for each cost that the study knows"""
+    epsilon: float | None = None
+    """the proven ε of all settings that have one, where that is the same"""
+    naming: tuple[int, ...] | None = None
+    """the places of the fields by which settings are named; all that differ if None"""
 
     @property
     def known(self) -> list[str]:
@@ -142,26 +147,64 @@ class Reach:
             median = setting[by]["km_median"]
             return median is None, -setting[by]["share"] if median is None else median
 
-        return Reach(self.target, by, self.fields, sorted(self.settings, key=rank))
+        return replace(self, by=by, settings=sorted(self.settings, key=rank))
 
     def answer(self) -> str:
-        """One sentence: which setting gets there at the least cost, by how much less than the next, in which seeds."""
+        """Which setting gets there at the least cost, by how much less than the next, and in which seeds.
+
+        Where some settings have a proven ε the sentence is about these. What it would cost without one is a second.
+        """
+        proven = [each for each in self.settings if each["proven"]]
+        found = self._among(proven or self.settings)._answer()
+        free = [each for each in self.settings if not each["proven"] and each[self.by]["km_median"] is not None]
+        if not proven or not free:
+            return found
+        return f"{found} Without a proven ε it is {self._among(free)._spent(free[0])}."
+
+    def _among(self, settings: Sequence[Mapping[str, Any]]) -> Reach:
+        """The same of some settings, which are named by their method and by what differs among them."""
+        few, every = replace(self, settings=[dict(each) for each in settings]), self._moving()
+        method = [k for k in every if self.fields[k] == "algorithm.name"]
+        return replace(few, naming=tuple(sorted({*few._moving(), *method})) or every)
+
+    def _moving(self) -> tuple[int, ...]:
+        """The places of the fields that differ."""
+        return tuple(k for k in range(len(self.fields)) if len({str(each["values"][k]) for each in self.settings}) > 1)
+
+    def _answer(self) -> str:
+        settings = self.settings
         goal, cost = f"a test error of {self.target:g}", self.by
-        there = [each for each in self.settings if each[cost]["km_median"] is not None]
+        if self.epsilon is not None and settings and settings[0]["proven"]:
+            goal += f" at a proven ε of {'' if cost == 'epsilon' else 'at most '}{self.epsilon:g}"
+        there = [each for each in settings if each[cost]["km_median"] is not None]
         if not there:
-            most = max(self.settings, key=lambda each: each[cost]["share"], default=None)
+            most = max(settings, key=lambda each: each[cost]["share"], default=None)
             if most is None or not most[cost]["reached"]:
-                return f"No run reaches {goal}{' at an ε that is known' if cost == 'epsilon' else ''}."
+                known = " at an ε that is known" if cost == "epsilon" else ""
+                return f"No run reaches {goal}{known}{self._nearest()}."
             return f"No setting reaches {goal} in half of its seeds; {self.named(most)} does most often: {seeds(most)}."
         best = there[0]
-        spent = f"{amount(cost, best[cost]['km_median'])}, with {self.named(best)} (median; {seeds(best)} reach it)"
-        if len(self.settings) == 1:
-            return f"The cost of {goal} is {spent}."
-        told = f"The least cost of {goal} is {spent}"
+        if len(settings) == 1:
+            return f"The cost of {goal} is {self._spent(best)}."
+        told = f"The least cost of {goal} is {self._spent(best)}"
         if len(there) == 1:
             return f"{told}; no other setting reaches it in half of its seeds."
         pair = best[cost], there[1][cost]
         return f"{told}: {self._against(*pair)} with {self.named(there[1])}, the next{self._caution(*pair)}."
+
+    def _nearest(self) -> str:
+        """Which setting came nearest, where none got there."""
+        best = min(self.settings, key=lambda each: each["least_error"], default=None)
+        if best is None or not self.target < best["least_error"] < np.inf:
+            return ""
+        return f"; the least is {best['least_error']:.4g}, with {self.named(best)}"
+
+    def _spent(self, setting: Mapping[str, Any]) -> str:
+        """A cost with its setting; who asks for bytes wants to know the seconds too, and the other way round."""
+        beside = {"bytes": "seconds", "seconds": "bytes"}
+        asked = [self.by, *(name for by, name in beside.items() if by == self.by and name in setting)]
+        told = " and ".join(amount(cost, setting[cost]["km_median"]) for cost in asked)
+        return f"{told}, with {self.named(setting)} (median{'s'[: len(asked) - 1]}; {seeds(setting)} reach it)"
 
     @staticmethod
     def _against(best: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -174,16 +217,28 @@ class Reach:
         overlap = not apart or other["km95_low"] <= best["km95_high"]
         return ", but their 95 % intervals overlap" if overlap and _less(best, other) >= 5e-4 else ""
 
+    def __repr__(self) -> str:
+        return f"Reach({self.answer()})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            dict(zip(self.fields, each["values"], strict=True))
+            | {"reached": seeds(each)}
+            | {cost: each[cost]["km_median"] for cost in self.known}
+            for each in self.settings
+        ]
+        return table_html(self.answer(), rows)
+
     def named(self, setting: Mapping[str, Any]) -> str:
         """A setting in words, without the fields that are the same everywhere."""
         from simnet.studies.results import labels
 
-        moving = [k for k in range(len(self.fields)) if len({str(each["values"][k]) for each in self.settings}) > 1]
-        names = labels(self.fields)
+        names, naming = labels(self.fields), self._moving() if self.naming is None else self.naming
         told = [
             str(value) if self.fields[k] == "algorithm.name" else f"{names[k]} {_shown(value)}"
-            for k in moving
+            for k in naming
             for value in [setting["values"][k]]
+            if value is not None
         ]
         return ", ".join(told) or "the one setting"
 
@@ -204,12 +259,36 @@ def at_target(rounds: pl.DataFrame, fields: Sequence[str], target: float, by: st
     if by not in known:
         raise SimnetError(f"by = {by}: the study does not know it, choose one of {', '.join(known)}")
     tables = {name: costs(rounds, fields, target, BY[name]).to_dicts() for name in known}
+    spent, least = _proven(rounds, fields), _least_errors(rounds, fields)
     settings = [
         {"values": tuple(row[field] for field in fields), "n": row["n"]}
+        | {"proven": tuple(row[field] for field in fields) in spent}
+        | {"least_error": least[tuple(row[field] for field in fields)]}
         | {name: {key: value for key, value in rows[k].items() if key not in fields} for name, rows in tables.items()}
         for k, row in enumerate(tables[by])
     ]
-    return Reach(target, by, list(fields), settings).ranked(by)
+    ends = {float(f"{value:.3g}") for value in spent.values()}
+    return Reach(target, by, list(fields), settings, ends.pop() if len(ends) == 1 else None).ranked(by)
+
+
+def _least_errors(rounds: pl.DataFrame, fields: Sequence[str]) -> dict[tuple[Any, ...], float]:
+    """The least test error of each setting in any round; infinite where there is none."""
+    error = pl.col("test_error").cast(pl.Float64)
+    found = {
+        tuple(names.values()): group.filter(error.is_finite()).select(error.min()).item()
+        for names, group in groups(rounds, fields)
+    }
+    return {names: float("inf") if value is None else value for names, value in found.items()}
+
+
+def _proven(rounds: pl.DataFrame, fields: Sequence[str]) -> dict[tuple[Any, ...], float]:
+    """The largest proven ε of each setting that has one."""
+    if "proven_epsilon" not in rounds.columns:
+        return {}
+    found = {
+        tuple(names.values()): group["proven_epsilon"].cast(pl.Float64).max() for names, group in groups(rounds, fields)
+    }
+    return {names: value for names, value in found.items() if isinstance(value, float) and np.isfinite(value)}
 
 
 def seeds(setting: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from simnet.errors import SimnetError
 from simnet.record.formats import table_html
 from simnet.studies import PLAN, aggregate, reaching
 from simnet.studies.frames import assembled, plan_frame, stacked
+from simnet.studies.reaching import Reach
 from simnet.studies.store import Store
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class StudyResult:
         self.folder = folder
         self.name: str = plan["name"]
         self.question: str | None = plan["question"]
+        self.target: float | None = plan.get("target")
         self.fields: list[str] = plan["fields"]
         self.together: list[list[str]] = plan["together"]
         self.planned: pl.DataFrame = plan_frame(plan)
@@ -114,6 +116,13 @@ class StudyResult:
     def reaching(self, target: float, cost: str = "wire_bytes", *, by: Sequence[str] | None = None) -> pl.DataFrame:
         """What it costs until the test error is at most `target`; a run that never gets there is censored."""
         return reaching.costs(self.rounds, self._by(by), target, cost)
+
+    def reach(self, target: float | None = None, by: str = "bytes") -> Reach:
+        """What each setting costs until its test error is at most a target, the study's own if none is given."""
+        goal = self.target if target is None else target
+        if goal is None:
+            raise SimnetError("target: the study names none; say which test error is to be reached, such as 0.2")
+        return reaching.reach(self, goal, by)
 
     def plot(self, x: str = "wire_bytes", y: str = "test_error", *, by: Sequence[str] | None = None) -> Figure:
         """Mean of `y` against mean of `x`, round by round, one line per setting, with the confidence band of `y`."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from simnet.errors import ScenarioError
-from simnet.parts.fields import Name, Number, Switch
+from simnet.parts.fields import Name, NonNegative, Number, Switch
 from simnet.parts.part import Section
 from simnet.scenario import Scenario
 from simnet.scenario.messages import sentence
@@ -58,11 +58,14 @@ _Fields = Annotated[dict[str, Any], BeforeValidator(_TableOf("a table of scenari
 _Inline = Annotated[dict[str, Any], BeforeValidator(_TableOf("a scenario as a table"))]
 
 
-class _File(Section):
+class StudyFile(Section):
     """What may stand in a study file."""
 
     name: Name = Field(description="what the study is called; names its folder")
     question: Name | None = Field(None, description="what it is meant to answer")
+    target: NonNegative | None = Field(
+        None, description="the test error whose cost is asked for: `simnet reach` and the page begin with it"
+    )
     base: Name | None = Field(None, description="the scenario's file, beside the study's")
     scenario: _Inline | None = Field(None, description="the scenario itself")
     grid: _Fields = Field({}, description="fields and their values, every combination")
@@ -75,7 +78,7 @@ class _File(Section):
     replicates: Annotated[int | tuple[int, ...], BeforeValidator(_Replicates())] = Field(1, description="seeds")
 
     @model_validator(mode="after")
-    def _one_scenario(self) -> _File:
+    def _one_scenario(self) -> StudyFile:
         if (self.base is None) == (self.scenario is None):
             raise ValueError("base: name a scenario's file, or write the scenario under [scenario]")
         return self
@@ -91,6 +94,8 @@ class Study:
     axes: tuple[tuple[Settings, ...], ...]
     seeds: tuple[int, ...]
     common_noise: bool = False
+    target: float | None = None
+    """the test error whose cost is asked for"""
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
@@ -106,9 +111,9 @@ class Study:
     def of(cls, content: Mapping[str, Any], *, folder: Path | None = None) -> Study:
         """Validate plain dictionaries shaped like the TOML file."""
         try:
-            file = _File.model_validate(content)
+            file = StudyFile.model_validate(content)
         except ValidationError as error:
-            raise ScenarioError(sentence(error, _File, content)) from None
+            raise ScenarioError(sentence(error, StudyFile, content)) from None
         # Workers may start elsewhere: files that the scenario names are found from an absolute folder.
         folder = (folder or Path()).absolute()
         base = _base(file, folder)
@@ -122,7 +127,7 @@ class Study:
         runs = prod(map(len, (*axes, seeds)))
         if runs > MOST_RUNS:
             raise ScenarioError(f"grid: {runs:,} runs, and a study has at most {MOST_RUNS:,}")
-        return cls(file.name, file.question, base, axes, seeds, file.common_noise)
+        return cls(file.name, file.question, base, axes, seeds, file.common_noise, file.target)
 
     @property
     def fields(self) -> list[str]:
@@ -135,7 +140,7 @@ class Study:
         return [list(dict.fromkeys(field for settings in axis for field in settings)) for axis in self.axes]
 
 
-def _base(file: _File, folder: Path) -> Scenario:
+def _base(file: StudyFile, folder: Path) -> Scenario:
     if file.base is None:
         assert file.scenario is not None
         return Scenario.of(file.scenario, folder=folder)

@@ -67,6 +67,7 @@ class _StoredPlan(msgspec.Struct):
     fields: Annotated[list[str], msgspec.Meta(max_length=_FIELDS)]
     together: list[list[str]]
     runs: list[_StoredRun]
+    target: float | None = None
 
 
 class Store:
@@ -93,7 +94,13 @@ class Store:
 
     def write_plan(self, study: Study, runs: list[PlannedRun]) -> None:
         """Say what the study is."""
-        about = {"name": study.name, "question": study.question, "fields": study.fields, "together": study.together}
+        about: Row = {
+            "name": study.name,
+            "question": study.question,
+            "fields": study.fields,
+            "together": study.together,
+        }
+        about |= {} if study.target is None else {"target": study.target}
         listed = [{"key": run.key, "seed": run.seed, "settings": run.settings} for run in runs]
         self._write(self.folder / PLAN, json_text(about | {"runs": listed}).encode())
 

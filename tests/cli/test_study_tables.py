@@ -6,8 +6,10 @@ import io
 
 import polars as pl
 from rich.console import Console
+from rich.table import Table
 
-from simnet.cli.study_tables import means_table
+from simnet.cli.study_tables import _spread, means_table
+from simnet.cli.widths import fitting
 from simnet.studies.results import StudyResult
 
 
@@ -33,3 +35,34 @@ def test_a_mean_comes_with_half_of_its_interval():
 def test_equal_numbers_have_no_interval_even_if_their_sum_is_rounded():
     assert sum([0.1] * 10) / 10 != 0.1
     assert "±" not in told([0.1] * 10).splitlines()[-2]
+
+
+def test_no_word_of_a_table_is_broken_while_there_is_room_for_it():
+    table = Table()
+    for heading in ("method", "what became of it", "seeds"):
+        table.add_column(heading)
+    table.add_row("noisy-nesterov", "a long story with many words that may be told on several lines", "12")
+    out = Console(width=40, file=io.StringIO())
+    for part in fitting(table, out):
+        out.print(part)
+    told = out.file.getvalue()
+    assert "noisy-nesterov" in told
+    assert max(map(len, told.splitlines())) <= 40
+
+
+def test_what_calibration_leaves_of_an_epsilon_is_no_spread():
+    row = {"figure": "proven_epsilon", "mean": 1.0, "t95_low": 1.0 - 6e-10}
+    assert _spread(row) == "1"
+    assert _spread(row | {"t95_low": 0.99}) == "1 ± 0.01"
+
+
+def test_a_column_that_must_not_be_wrapped_is_whole_beside_long_ones():
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_row("what ε does not cover", "the labels decided which agent holds which rows, and more of it")
+    out = Console(width=50, file=io.StringIO())
+    for part in fitting(table, out):
+        out.print(part)
+    assert "what ε does not cover" in out.file.getvalue()
+    assert max(len(line.rstrip()) for line in out.file.getvalue().splitlines()) <= 50

@@ -254,3 +254,49 @@ def test_a_chart_is_saved_as_numbers_and_as_a_picture_that_needs_no_page(tab, st
 def test_a_study_fits_a_phone(tab, study_page):
     tab.open(study_page, width=390, height=844, dark=True)
     assert tab.ask("document.documentElement.scrollWidth") == 390
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory, made) -> Path:
+    other = run(
+        Scenario.of(SCENARIO).with_(**{"algorithm.name": "admm", "rounds": 20}), tmp_path_factory.mktemp("other")
+    )
+    assert other.folder is not None
+    return report(made, beside=other.folder)
+
+
+def test_two_runs_are_replayed_on_one_clock(tab, pair):
+    tab.open(pair)
+    told = [f"document.getElementById('clock-{k}').textContent" for k in (0, 1)]
+    tab.ask("scrub.value = 3; scrub.dispatchEvent(new Event('input'))")
+    assert all("3.00 s" in tab.ask(clock) for clock in told)
+    tab.ask("scrub.value = scrub.max; scrub.dispatchEvent(new Event('input'))")
+    assert "6.00 s" in tab.ask(told[0])
+    assert "round 20" in tab.ask(told[1])
+    assert "4.00 s" in tab.ask(told[1])
+    assert "ended" in tab.ask(told[1])
+    pictures = "['canvas-0', 'canvas-1'].map((id) => document.getElementById(id).toDataURL())"
+    assert len(set(tab.ask(pictures))) == 2
+
+
+def test_two_runs_play_together(tab, pair):
+    tab.open(pair)
+    tab.ask("document.getElementById('play').click()")
+    tab.ask("new Promise((done) => { const f = () => scrub.value > 0.2 ? done() : requestAnimationFrame(f); f(); })")
+    tab.ask("document.getElementById('play').click()")
+    first, second = (tab.ask(f"document.getElementById('clock-{k}').textContent").split(" s")[0] for k in (0, 1))
+    assert first == second != "0.00"
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_nothing_of_two_runs_sticks_out(tab, pair, width):
+    tab.open(pair, width=width, height=900)
+    assert tab.ask("document.documentElement.scrollWidth") == width
+
+
+def test_curves_of_two_runs_share_their_charts(tab, pair):
+    tab.open(pair)
+    lines = "[...document.querySelectorAll('#curve-charts .chart')].map((c) => c.querySelectorAll('.legend b').length)"
+    assert tab.ask(lines) == [2, 2, 2, 1], "plain ADMM has no ε"
+    tab.ask("along.value = 'wire_bytes'; along.dispatchEvent(new Event('change'))")
+    assert len(tab.ask(lines)) == 3

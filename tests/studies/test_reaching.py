@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 import simnet
 from simnet.errors import SimnetError
+from simnet.report.study_page import read_study, study_page
 from simnet.studies.reaching import Reach, at_target, costs, kaplan_meier, lows, reach
+from simnet.studies.results import StudyResult
 from tests import worlds
 from tests.called import called
 
@@ -111,7 +113,9 @@ def test_the_answer_names_the_cheapest_setting_the_next_and_the_seeds():
 
 def test_the_answer_says_where_most_seeds_never_get_there():
     never, once = {0: [0.5], 1: [0.5], 2: [0.5]}, {0: [0.1], 1: [0.5], 2: [0.5]}
-    assert answered({"a": never, "b": never}, 0.2).answer() == "No run reaches a test error of 0.2."
+    assert answered({"a": never, "b": never}, 0.2).answer() == (
+        "No run reaches a test error of 0.2; the least is 0.5, with codec a."
+    )
     assert answered({"a": never, "b": once}, 0.2).answer() == (
         "No setting reaches a test error of 0.2 in half of its seeds; codec b does most often: 1 of 3 seeds."
     )
@@ -151,5 +155,54 @@ def test_the_command_fits_80_columns_and_shows_seeds_that_never_get_there(study)
     told = called("reach", str(study.folder), "--target", "0.0001", "--seeds")[1]
     assert "0 of 2" in told
     assert "never in" in told
-    assert told.rstrip().endswith("No run reaches a test error of 0.0001.")
+    assert "No run reaches a test error of 0.0001; the least is 0." in told
     assert max(map(len, told.splitlines()[:-1])) <= 80
+
+
+def priced(errors: dict[str, tuple[float | None, list[float]]], target: float, by: str = "bytes") -> Reach:
+    """Settings of a field `method`, each with its proven ε and the errors of its one run; a round is half a second."""
+    rows = [
+        {"run": run, "algorithm.name": name, "round": number, "test_error": error, "proven_epsilon": epsilon}
+        | {"wire_bytes": 1e3 * number, "t": 0.5 * number}
+        for run, (name, (epsilon, each)) in enumerate(errors.items())
+        for number, error in enumerate(each, 1)
+    ]
+    return at_target(pl.DataFrame(rows), ["algorithm.name"], target, by)
+
+
+def test_the_answer_is_about_settings_that_prove_an_epsilon_and_names_bytes_and_seconds():
+    found = priced({"admm": (None, [0.1]), "pp-admm": (1.0, [0.5, 0.1]), "gossip": (1.0, [0.5] * 2)}, 0.2)
+    assert found.answer() == (
+        "The least cost of a test error of 0.2 at a proven ε of at most 1 is 2 kB and 1 s, with pp-admm (medians; 1 of "
+        "1 seeds reach it); no other setting reaches it in half of its seeds. Without a proven ε it is 1 kB and 0.5 s, "
+        "with admm (medians; 1 of 1 seeds reach it)."
+    )
+    assert found.ranked("seconds").answer().startswith("The least cost of a test error of 0.2 at a proven ε of at most")
+    assert "is 1 s and 2 kB, with pp-admm" in found.ranked("seconds").answer()
+
+
+def test_no_epsilon_is_named_where_settings_have_different_ones_or_none():
+    assert " ε " not in priced({"a": (1.0, [0.1]), "b": (2.0, [0.1])}, 0.2).answer()
+    assert " ε " not in priced({"a": (None, [0.1]), "b": (None, [0.1])}, 0.2).answer()
+    assert priced({"a": (None, [0.1]), "b": (1.0, [0.5])}, 0.2).answer() == (
+        "No run reaches a test error of 0.2 at a proven ε of at most 1; the least is 0.5, with b. Without a proven ε "
+        "it is 1 kB and 0.5 s, with a (medians; 1 of 1 seeds reach it)."
+    )
+
+
+def test_a_study_that_names_a_target_is_asked_for_it(tmp_path):
+    content = worlds.study_content(replicates=2, target=0.43, grid={"algorithm.eta": [0.01, 0.05]})
+    found = simnet.study(content, tmp_path, workers=1)
+    told = json.loads(called("reach", str(found.folder), "--json")[1])
+    assert (told["target"], told["answer"]) == (0.43, reach(found, 0.43).answer())
+    page = study_page(read_study(found.folder))
+    assert told["answer"] in page
+    assert StudyResult.load(found.folder).target == 0.43
+
+
+def test_a_study_without_a_target_asks_for_one(study):
+    assert called("reach", str(study.folder)) == (
+        2,
+        "",
+        "--target: the study names none; say which test error is to be reached, such as 0.2",
+    )

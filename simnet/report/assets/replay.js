@@ -277,35 +277,41 @@ function upTo(list, limit) {
   return low;
 }
 
-/** Buttons, scrubber, keys and the clock around a replay. */
-function controlReplay(replay, { stage, play, scrub, speed, clock, timeless }) {
-  let playing = false, before = null;
-  scrub.max = replay.end;
+/** Buttons, scrubber and keys around replays that share one time, each with a clock of its own. */
+function controlReplay(replays, { stage, play, scrub, speed, clocks, timeless }) {
+  let playing = false, before = null, time = 0;
+  const end = Math.max(...replays.map((each) => each.end)), rate = Math.max(...replays.map((each) => each.rate));
+  for (const each of replays) each.rate = rate;
+  scrub.max = end;
   const fates = [["delivered", FATE.delivered], ["lost", FATE.lost], ["overflowed", FATE.overflowed], ["unreachable", FATE.unreachable], ["refused", FATE.refused]];
-  const go = (time) => {
-    const t = Math.max(0, Math.min(replay.end, time));
-    scrub.value = t;
+  const show = (replay, clock, t) => {
     replay.draw(t);
     const [low, high] = replay.roundsAt(t);
     const told = [["", timeless ? `round ${high}` : format.seconds(t)]];
     if (!timeless) told.push(["round ", low === high ? String(high) : `${low}–${high}`]);
+    if (t >= replay.end && replay.end < end) told.push(["", "ended"]);
     for (const [name, fate] of fates) if (replay.met[fate].length) told.push([`${name} `, format.count(replay.count(fate, t))]);
     for (const fault of replay.faultsAt(t)) told.push(["", fault]);
     clock.replaceChildren(...told.map(([name, value]) => element("span", {}, name, element("b", {}, value))));
-    scrub.setAttribute("aria-valuetext", timeless ? `round ${high}` : format.seconds(t));
+  };
+  const go = (to) => {
+    time = Math.max(0, Math.min(end, to));
+    scrub.value = time;
+    replays.forEach((replay, k) => show(replay, clocks[k], Math.min(time, replay.end)));
+    scrub.setAttribute("aria-valuetext", timeless ? `round ${Math.ceil(time)}` : format.seconds(time));
   };
   const frame = (now) => {
     if (!playing) return;
-    if (before !== null) go(replay.time + ((now - before) / 1000) * replay.rate * Number(speed.value));
+    if (before !== null) go(time + ((now - before) / 1000) * rate * Number(speed.value));
     before = now;
-    if (replay.time >= replay.end) return set(false);
+    if (time >= end) return set(false);
     requestAnimationFrame(frame);
   };
   const set = (on) => {
     playing = on;
     play.textContent = on ? "Pause" : "Play";
     before = null;
-    if (on) { if (replay.time >= replay.end) go(0); requestAnimationFrame(frame); }
+    if (on) { if (time >= end) go(0); requestAnimationFrame(frame); }
   };
   play.addEventListener("click", () => set(!playing));
   scrub.addEventListener("input", () => go(Number(scrub.value)));
@@ -313,4 +319,30 @@ function controlReplay(replay, { stage, play, scrub, speed, clock, timeless }) {
     if (event.key === " " && event.target !== play) { event.preventDefault(); set(!playing); }
   });
   go(0);
+}
+
+/** What the signs of replays mean: those that occur. */
+function showKey(place, replays) {
+  const star = (rays, turn, name) => Array.from({ length: rays }, (_, k) => {
+    const angle = turn + (k * 2 * Math.PI) / rays, [c, s] = [Math.cos(angle), Math.sin(angle)];
+    return drawn("line", { x1: 9 + 2 * c, y1: 7 + 2 * s, x2: 9 + 6 * c, y2: 7 + 6 * s, "stroke-width": 2, style: `stroke:var(--${name})` });
+  });
+  const disc = (style, dash = "none") => [drawn("circle", { cx: 9, cy: 7, r: 6, "stroke-dasharray": dash, style: `stroke:var(--soft);${style}` })];
+  const struck = (kind) => replays.some(({ faults }) => faults.some((fault) => fault.fault === kind));
+  const shown = (fate) => replays.some(({ met }) => met[FATE[fate]].length > 0);
+  const entries = [
+    ["message", [drawn("line", { x1: 2, y1: 7, x2: 14, y2: 7, "stroke-width": 2, style: "stroke:var(--delivered)" }), drawn("circle", { cx: 14, cy: 7, r: 2.6, style: "fill:var(--delivered)" })], true],
+    ["lost", star(8, 0, "lost"), shown("lost")],
+    ["queue full", star(4, Math.PI / 4, "overflowed"), shown("overflowed")],
+    ["unreachable", star(4, 0, "unreachable"), shown("unreachable")],
+    ["refused", star(6, 0, "refused"), shown("refused")],
+    ["fresh agent", disc("fill:var(--ink)"), true],
+    ["uses stale values", disc("fill:color-mix(in srgb, var(--ink) 25%, var(--card))"), true],
+    ["skips", disc("fill:none", "3 3"), replays.some(({ turns }) => turns.act.includes(ACT.skip))],
+    ["down", [...disc("fill:none"), drawn("path", { d: "M5 3L13 11M13 3L5 11", "stroke-width": 1.6, style: "stroke:var(--lost)" })], struck("crash")],
+    ["slow", [...disc("fill:var(--ink);r:4px"), drawn("circle", { cx: 9, cy: 7, r: 7, fill: "none", "stroke-dasharray": "1 3", style: "stroke:var(--overflowed)" })], struck("straggler")],
+    ["cut link", [drawn("line", { x1: 0, y1: 7, x2: 18, y2: 7, "stroke-dasharray": "2 5", style: "stroke:var(--soft)" })], struck("link-down") || struck("partition")],
+  ];
+  place.append(...entries.filter((entry) => entry[2]).map(([name, marks]) =>
+    element("li", {}, drawn("svg", { viewBox: "0 0 18 14", "aria-hidden": "true" }, ...marks), name)));
 }

@@ -130,27 +130,6 @@ function showReplay() {
   if (tape.turns.share < 1) notes.push(`Of the agents 1 in ${Math.round(1 / tape.turns.share)} is animated.`);
   if (notes.length) note("replay-note", notes.join(" "));
   const replay = new Replay(byId("canvas"), data.places, data.links, tape);
-  controlReplay(replay, { stage: byId("stage"), play: byId("play"), scrub: byId("scrub"), speed: byId("speed"), clock: byId("clock"), timeless: tape.timeless });
-  const star = (rays, turn, name) => Array.from({ length: rays }, (_, k) => {
-    const angle = turn + (k * 2 * Math.PI) / rays, [c, s] = [Math.cos(angle), Math.sin(angle)];
-    return drawn("line", { x1: 9 + 2 * c, y1: 7 + 2 * s, x2: 9 + 6 * c, y2: 7 + 6 * s, "stroke-width": 2, style: `stroke:var(--${name})` });
-  });
-  const disc = (style, dash = "none") => [drawn("circle", { cx: 9, cy: 7, r: 6, "stroke-dasharray": dash, style: `stroke:var(--soft);${style}` })];
-  const struck = (kind) => tape.faults.some((fault) => fault.fault === kind);
-  const shown = (fate) => replay.met[FATE[fate]].length > 0;
-  const entries = [
-    ["message", [drawn("line", { x1: 2, y1: 7, x2: 14, y2: 7, "stroke-width": 2, style: "stroke:var(--delivered)" }), drawn("circle", { cx: 14, cy: 7, r: 2.6, style: "fill:var(--delivered)" })], true],
-    ["lost", star(8, 0, "lost"), shown("lost")],
-    ["queue full", star(4, Math.PI / 4, "overflowed"), shown("overflowed")],
-    ["unreachable", star(4, 0, "unreachable"), shown("unreachable")],
-    ["refused", star(6, 0, "refused"), shown("refused")],
-    ["fresh agent", disc("fill:var(--ink)"), true],
-    ["uses stale values", disc("fill:color-mix(in srgb, var(--ink) 25%, var(--card))"), true],
-    ["skips", disc("fill:none", "3 3"), replay.turns.act.includes(ACT.skip)],
-    ["down", [...disc("fill:none"), drawn("path", { d: "M5 3L13 11M13 3L5 11", "stroke-width": 1.6, style: "stroke:var(--lost)" })], struck("crash")],
-    ["slow", [...disc("fill:var(--ink);r:4px"), drawn("circle", { cx: 9, cy: 7, r: 7, fill: "none", "stroke-dasharray": "1 3", style: "stroke:var(--overflowed)" })], struck("straggler")],
-    ["cut link", [drawn("line", { x1: 0, y1: 7, x2: 18, y2: 7, "stroke-dasharray": "2 5", style: "stroke:var(--soft)" })], struck("link-down") || struck("partition")],
-  ];
-  byId("replay-key").append(...entries.filter((entry) => entry[2]).map(([name, marks]) =>
-    element("li", {}, drawn("svg", { viewBox: "0 0 18 14", "aria-hidden": "true" }, ...marks), name)));
+  controlReplay([replay], { stage: byId("stage"), play: byId("play"), scrub: byId("scrub"), speed: byId("speed"), clocks: [byId("clock")], timeless: tape.timeless });
+  showKey(byId("replay-key"), [replay]);
 }
