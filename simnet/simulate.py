@@ -269,11 +269,12 @@ def assemble(
     if scenario.until is not None:
         engine.end_at(scenario.until)
     engine.emit(first_event(built, [getattr(each, "__name__", type(each).__name__) for each in attach]))
+    nothing = Recollection(())  # without outputs there is nothing to remember, and all agents share it
     for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
         pacing = scenario.pacing.for_agent(streams, agent)
         neighbourhood = Neighbourhood(sorted(graph[agent]), peer.initial(), aligned=pacing.aligned, admits=peer.accepts)
         work = compute.for_agent(streams, agent, built.sizes[agent].rows)
-        port = build_port(scenario, engine, agent, neighbourhood, work)
+        port = build_port(scenario, engine, streams, agent, neighbourhood, work)
         ledger = built.calibration.ledger(scenario.privacy.delta)
         program = PROGRAMS[peer.role](
             peer,
@@ -283,7 +284,7 @@ def assemble(
             ledger,
             scenario.rounds,
             private=scenario.log.private,
-            recollection=Recollection(scenario.output),
+            recollection=Recollection(scenario.output) if scenario.output else nothing,
         )
         plan = built.calibration.plans[agent]
         if built.reporting is not None and plan is not None:

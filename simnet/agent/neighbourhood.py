@@ -37,13 +37,13 @@ class Neighbourhood:
         self._ahead: dict[int, dict[int, Parts]] = {peer: {} for peer in peers} if aligned else {}
         self._heard = dict.fromkeys(peers, 0)
         self._rounds: dict[int, set[int]] = {peer: set() for peer in peers} if aligned else {}
-        self._written_off = dict.fromkeys(peers, 0)
+        self._written_off: dict[int, int] = {}
         self._round = 0
         self.used = False
         """Whether a value that a neighbour released was ever read for use."""
         self._unread: set[int] = set()
         self._news: list[tuple[int, int, Parts | None]] = []
-        self.retell: Callable[[Known], Parts] = lambda last: last.parts
+        self.retell: Callable[[Known], Parts] = _last_parts
         """What a neighbour that has lost its state is told about itself, from the last message of it."""
 
     def hear(self, peer: int, round: int, parts: Parts | None) -> None:
@@ -92,7 +92,8 @@ class Neighbourhood:
     def awaited(self, round: int) -> int:
         """The same without those that have been written off: of how many news may still come."""
         self._learn()
-        return sum(round not in rounds and round > self._written_off[peer] for peer, rounds in self._rounds.items())
+        off = self._written_off
+        return sum(round not in rounds and round > off.get(peer, 0) for peer, rounds in self._rounds.items())
 
     def write_off(self, round: int) -> None:
         """Do not wait for what is missing of `round`, nor for what the same neighbours sent before their last news.
@@ -132,3 +133,7 @@ class Neighbourhood:
         else:
             self._now[peer] = Known(peer, round, parts)
             self._unread.add(peer)
+
+
+def _last_parts(last: Known) -> Parts:
+    return last.parts

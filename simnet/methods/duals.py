@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,8 +22,9 @@ Steps = Callable[[int], float]
 """The dual step of each round, 0 where the duals rest; the same for all agents."""
 
 
+@lru_cache(maxsize=1 << 10)
 def constant(step: float) -> Steps:
-    """The same step in every round."""
+    """The same step in every round; agents with one step share it."""
     return lambda t: step
 
 

@@ -36,7 +36,7 @@ class _Releases:
     __slots__ = ("rounds", "times")
 
     def __init__(self) -> None:
-        self.rounds = array("L")
+        self.rounds = array("I")
         self.times = array("d")
 
 
