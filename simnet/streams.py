@@ -87,8 +87,6 @@ _COUNTER = np.zeros(4, np.uint64)
 class _Key(ISeedSequence):
     """A Philox key as it is. Handing Philox a plain number would hash it once more, at three times the cost."""
 
-    __slots__ = ("_key",)
-
     def __init__(self, key: bytes) -> None:
         self._key = key
 

@@ -22,7 +22,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from simnet.learning.inverse_hessian import NEAR, FullBfgs, update
+from simnet.learning.inverse_hessian import NEAR, FullBfgs, triangle_places, update
 from simnet.learning.objective import LocalObjective, Loss, Measurement, Stack
 from simnet.learning.row_objective import BatchKey
 from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, Solution
@@ -89,7 +89,7 @@ class BatchSolver:
         batch = _Batch(
             np.arange(len(problems)),
             self._rows(objectives),
-            self._stacked("inverses", [k.inverse for k in known]),
+            self._inverses(known, theta.shape[1]),
             *(linear, scale, curvature, smoothness, tolerance, age, cost, theta, loss_gradient, gradient, norm, norm),
         )
         return batch, np.isfinite(norm) & (np.abs(curvature - made_for) <= NEAR * curvature)
@@ -154,6 +154,13 @@ class BatchSolver:
             self._objectives = objectives
             self._stacked("rows", cast("list[Vector]", [objective.transposed for objective in objectives]))
         return self._empty("rows", len(objectives), objectives[0].features, objectives[0].rows)
+
+    def _inverses(self, known: Sequence[FullBfgs], features: int) -> Stack:
+        """Copies of K, made of their triangles."""
+        triangles = stacked([k.triangle for k in known])
+        _, of_matrix = triangle_places(features)
+        stack = self._empty("inverses", len(known), *of_matrix.shape)
+        return np.take(triangles, of_matrix, axis=1, out=stack, mode="clip")
 
     def _stacked(self, name: str, matrices: Sequence[Vector]) -> Stack:
         """Copies of matrices of one shape, in the memory of that name."""
@@ -228,13 +235,15 @@ def _finish(
     problems: Sequence[Problem], batch: _Batch, done: Mask, gradients: int, found: list[Solution | None]
 ) -> None:
     """Leave the solvers of what is done as if they had solved their problems themselves."""
-    rows, places, norms = np.flatnonzero(done).tolist(), batch.place[done].tolist(), batch.norm[done].tolist()
-    ends = zip(rows, places, norms, batch.theta[done], batch.loss_gradient[done], strict=True)
-    for row, place, norm, theta, loss_gradient in ends:
+    found_at, norms = batch.place[done].tolist(), batch.norm[done].tolist()
+    of_triangle, _ = triangle_places(batch.inverse.shape[1])
+    triangles = batch.inverse.reshape(len(done), -1)[np.ix_(done, of_triangle)]
+    ends = zip(found_at, norms, batch.theta[done], batch.loss_gradient[done], triangles, strict=True)
+    for place, norm, theta, loss_gradient, triangle in ends:
         solver = problems[place].solver
         if gradients:
             solver.theta, solver.loss_gradient = theta.copy(), loss_gradient.copy()
             solver.theta.setflags(write=False)
-            cast("FullBfgs", solver.inverse_hessian).inverse[...] = batch.inverse[row]
+            cast("FullBfgs", solver.inverse_hessian).rest(triangle.copy())
             solver.age += gradients
         found[place] = Solution(solver.theta, norm, gradients, 0)
