@@ -22,6 +22,7 @@ from simnet.learning.dataset import Dataset, row_bytes
 from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.row_objective import Objective
+from simnet.learning.threads import Threads
 from simnet.learning.yardsticks import Yardsticks, yardsticks
 from simnet.methods.advice import Advice
 from simnet.methods.method import AgentSize, Calibration
@@ -97,7 +98,9 @@ def _build(scenario: Scenario) -> World:
     held, reporting = hold(scenario, edges, dealt.parts, streams)
     refuse_what_never_passes(scenario, edges, model_length(scenario, dealt.test))
     refuse_what_gets_lost(scenario, edges)
-    sizes = [agent_size(scenario, part, edges.degree[agent]) for agent, part in enumerate(held)]
+    known: dict[AgentSize, AgentSize] = {}
+    each = (agent_size(scenario, part, edges.degree[agent]) for agent, part in enumerate(held))
+    sizes = [known.setdefault(size, size) for size in each]  # agents that are alike share one
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
     trained = own if reporting is None else training(scenario, held, calibration.regulariser)
@@ -403,10 +406,13 @@ def peer_cautions(built: World) -> list[str]:
     ]
 
 
-def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:
+def build_engine(
+    scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard, threads: Threads | None = None
+) -> VirtualEngine:
     """The engine with its links and its transport, still without agents."""
     shared = scenario.network.medium == "shared"
-    built = VirtualEngine(build_links(scenario, edges), bus, scoreboard, len(edges), shared_medium=shared)
+    links = build_links(scenario, edges)
+    built = VirtualEngine(links, bus, scoreboard, len(edges), shared_medium=shared, threads=threads)
     built.fragile = bool(scenario.fault)
     built.down_lines = build_down_lines(scenario, len(edges))
     built.transport = scenario.network.transport.made(built)
@@ -431,12 +437,17 @@ def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard:
 
 
 def build_port(
-    scenario: Scenario, engine: VirtualEngine, agent: int, neighbourhood: Neighbourhood, work: WorkTime
+    scenario: Scenario,
+    engine: VirtualEngine,
+    streams: Streams,
+    agent: int,
+    neighbourhood: Neighbourhood,
+    work: WorkTime,
 ) -> VirtualPort:
     """One agent's way to the outside."""
     network = scenario.network
-    inbox, payloads = network.inbox.inbox(), build_writer(scenario, agent)
-    audience = Audience(neighbourhood.peers, network.peers, Streams(scenario.seed), agent)
+    inbox, payloads = network.inbox.inbox(), Writer(streams, agent, network.coding)
+    audience = Audience(neighbourhood.peers, network.peers, streams, agent)
     return VirtualPort(
         engine, agent, neighbourhood, payloads, work, scenario.rounds, inbox, network.recovery_time, audience
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from simnet.methods.peer import Known
@@ -18,7 +19,8 @@ class Neighbourhood:
     In lock-step the rounds of which there is news are remembered one by one, from the agent's own round on.
 
     Messages are kept as they came until somebody asks, and then looked at together: in a large network every visit to
-    an agent's memory is slow. No slots: a live agent's checkpoint keeps what is in `__dict__`.
+    an agent's memory is slow. `peers` ascend, and what is known of each has its place in lists: with a few neighbours a
+    dictionary takes three times as much. No slots: a live agent's checkpoint keeps what is in `__dict__`.
     """
 
     def __init__(
@@ -33,17 +35,18 @@ class Neighbourhood:
         self.admits = admits
         """Whether a message about a round may be used. Whoever takes it in asks, and refuses what may not."""
         self._aligned = aligned
-        self._now = {peer: Known(peer, 0, initial) for peer in peers}
-        self._ahead: dict[int, dict[int, Parts]] = {peer: {} for peer in peers} if aligned else {}
-        self._heard = dict.fromkeys(peers, 0)
-        self._rounds: dict[int, set[int]] = {peer: set() for peer in peers} if aligned else {}
-        self._written_off = dict.fromkeys(peers, 0)
+        self._now = [Known(peer, 0, initial) for peer in peers]
+        self._ahead: Sequence[dict[int, Parts]] = [{} for _ in peers] if aligned else ()
+        self._heard = [0] * len(self.peers)
+        self._rounds: Sequence[set[int]] = [set() for _ in peers] if aligned else ()
+        self._written_off = [0] * len(self._rounds)
         self._round = 0
         self.used = False
         """Whether a value that a neighbour released was ever read for use."""
-        self._unread: set[int] = set()
+        self._unread = bytearray(len(self.peers))
+        """Which values nobody has read yet."""
         self._news: list[tuple[int, int, Parts | None]] = []
-        self.retell: Callable[[Known], Parts] = lambda last: last.parts
+        self.retell: Callable[[Known], Parts] = _last_parts
         """What a neighbour that has lost its state is told about itself, from the last message of it."""
 
     def hear(self, peer: int, round: int, parts: Parts | None) -> None:
@@ -52,34 +55,35 @@ class Neighbourhood:
 
     def _learn(self) -> None:
         """Look at what has come since this was last done."""
-        heard, now = self._heard, self._now
+        peers, heard, now = self.peers, self._heard, self._now
         for peer, round, parts in self._news:
-            if round > heard[peer]:
-                heard[peer] = round
+            place = bisect_left(peers, peer)
+            if round > heard[place]:
+                heard[place] = round
             if self._aligned and round >= self._round:
-                self._rounds[peer].add(round)
+                self._rounds[place].add(round)
             if parts is None:
                 continue
             if self._aligned and round > self._round:
-                self._ahead[peer][round] = parts
-            elif round > now[peer].round:
-                self._take(peer, round, parts)
+                self._ahead[place][round] = parts
+            elif round > now[place].round:
+                self._take(place, round, parts)
         self._news.clear()
 
     def enter(self, round: int) -> None:
         """The agent begins `round`: values that waited for it come into force."""
         if self._aligned:
             self._learn()
-            for peer, ahead in self._ahead.items():
-                self._rounds[peer].discard(round - 1)
+            for place, ahead in enumerate(self._ahead):
+                self._rounds[place].discard(round - 1)
                 if parts := ahead.pop(round, None):
-                    self._take(peer, round, parts)
+                    self._take(place, round, parts)
         self._round = round
 
     def behind(self, round: int) -> int:
         """How many neighbours have not been heard of since before `round`: news of a later round counts."""
         self._learn()
-        return sum(heard < round for heard in self._heard.values())
+        return sum(heard < round for heard in self._heard)
 
     def missing(self, round: int) -> int:
         """In lock-step: of how many neighbours there is no news of this very `round`, the agent's own or a later one.
@@ -87,48 +91,50 @@ class Neighbourhood:
         News of a later round does not count, because messages overtake each other.
         """
         self._learn()
-        return sum(round not in rounds for rounds in self._rounds.values())
+        return sum(round not in rounds for rounds in self._rounds)
 
     def awaited(self, round: int) -> int:
         """The same without those that have been written off: of how many news may still come."""
         self._learn()
-        return sum(round not in rounds and round > self._written_off[peer] for peer, rounds in self._rounds.items())
+        of_all = zip(self._rounds, self._written_off, strict=True)
+        return sum(round not in rounds and round > off for rounds, off in of_all)
 
     def write_off(self, round: int) -> None:
         """Do not wait for what is missing of `round`, nor for what the same neighbours sent before their last news.
 
         Whoever was down has missed many rounds at once; to wait for each would keep it behind for good.
         """
-        for peer, rounds in self._rounds.items():
+        for place, rounds in enumerate(self._rounds):
             if round not in rounds:
-                self._written_off[peer] = max(round, self._heard[peer])
+                self._written_off[place] = max(round, self._heard[place])
 
     def of(self, peer: int) -> Known:
         """What is known of one neighbour, to be retold."""
         self._learn()
-        last = self._now[peer]
+        last = self._now[bisect_left(self.peers, peer)]
         return Known(peer, last.round, self.retell(last))
 
     @property
     def known(self) -> list[Known]:
         """What is known now, neighbour by neighbour."""
         self._learn()
-        return list(self._now.values())
+        return self._now.copy()
 
     def read(self) -> list[Known]:
         """What is known now, for use: from here on it is old news."""
         known = self.known
-        self._unread.clear()
+        self._unread = bytearray(len(self.peers))
         self.used = self.used or any(value.round for value in known)
         return known
 
-    def _take(self, peer: int, round: int, parts: Parts) -> None:
+    def _take(self, place: int, round: int, parts: Parts) -> None:
         """The newest value, with what it replaces if that has not been read; what it leaves unsaid is as before."""
-        last = self._now[peer]
+        last = self._now[place]
         if isinstance(parts, Partial):
             parts = parts.onto(last.parts)
-        if peer in self._unread:
-            self._now[peer] = Known(peer, round, parts, last)
-        else:
-            self._now[peer] = Known(peer, round, parts)
-            self._unread.add(peer)
+        self._now[place] = Known(last.peer, round, parts, last if self._unread[place] else None)
+        self._unread[place] = 1
+
+
+def _last_parts(last: Known) -> Parts:
+    return last.parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -63,9 +64,15 @@ class Compute(Section):
         time, each = self.time, self.per_gradient + self.per_row_gradient * rows
         value = time.constant
         if value is not None:
-            return (lambda gradients: value + each * gradients) if each else (lambda gradients: value)
+            return _known_time(value, each)
         rng = streams.generator("compute", agent)
         return lambda gradients: float(time.times(rng, 1)[0]) + each * gradients
+
+
+@lru_cache(maxsize=1 << 10)
+def _known_time(value: float, each: float) -> WorkTime:
+    """Work that takes this long and so much more for each gradient; agents that are alike share one."""
+    return (lambda gradients: value + each * gradients) if each else (lambda gradients: value)
 
 
 class Slot:
@@ -250,6 +257,8 @@ class Deadline(Pacing):
         return None if self.send_at is None else Slot(port, self.send_at)
 
     def for_agent(self, streams: Streams, agent: int) -> Self:
+        if not (self.skew or self.jitter):
+            return self  # all clocks are this one
         skew = self.skew * (2 * streams.generator("skew", agent).random() - 1) if self.skew else 0.0
         send_at = None if self.send_at is None else self.send_at * (1 + skew)
         clock = self.model_copy(update={"period": self.period * (1 + skew), "send_at": send_at})

@@ -9,6 +9,8 @@ request would find alone (`answer`), so it does not matter who is answered with 
 - numpy's product of two stacks calls for each matrix the routine that a single product calls. (A matrix of one row or
   one column is the exception; `LocalObjective.batch_key` leaves it out.)
 
+Requests that are in no batch and have many rows are shared between threads, if there are some.
+
 A problem is solved in a batch as long as everything goes as it nearly always does: the solver's inverse
 Hessian fits, and every full step is accepted. A problem that needs more is left as it was and solved alone.
 """
@@ -16,16 +18,17 @@ Hessian fits, and every full step is accepted. A problem that needs more is left
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from simnet.learning.inverse_hessian import NEAR, FullBfgs, update
+from simnet.learning.inverse_hessian import NEAR, FullBfgs, triangle_places, update
 from simnet.learning.objective import LocalObjective, Loss, Measurement, Stack
-from simnet.learning.row_objective import BatchKey
+from simnet.learning.row_objective import BatchKey, Objective
 from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, Solution
+from simnet.learning.threads import Threads
 from simnet.vectors import Vector
 
 LEAST = 4
@@ -33,13 +36,25 @@ LEAST = 4
 ROOM = 2**16
 """Entries of a stack of matrices: enough agents to share the cost of a call, few enough to stay in the cache."""
 
+Answer = TypeVar("Answer")
+Answered = TypeVar("Answered", covariant=True)
+
+
+class Request(Protocol[Answered]):
+    """A problem or a measurement."""
+
+    def answer(self) -> Answered:
+        """Its answer, found alone."""
+
+
 Mask = npt.NDArray[np.bool_]
 
 
 class BatchSolver:
     """Solves and measures; the answers depend on nothing that was asked before."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: Threads | None = None) -> None:
+        self._threads = threads or Threads()
         self._memory: dict[str, Vector] = {}
         """The largest arrays, used again and again: to get fresh pages costs more than the arithmetic in them."""
         self._objectives: Sequence[LocalObjective] = ()
@@ -51,7 +66,7 @@ class BatchSolver:
         for places in batches(_batch_key(problem) for problem in problems):
             for place, solution in zip(places, self._descend([problems[place] for place in places]), strict=True):
                 found[place] = solution
-        return [solution or problem.answer() for problem, solution in zip(problems, found, strict=True)]
+        return self._with_the_others(found, problems, lambda problem: problem.solver.objective)
 
     def measure(self, measurements: Sequence[Measurement]) -> list[float]:
         """The answer to each measurement."""
@@ -59,7 +74,22 @@ class BatchSolver:
         for places in batches(measurement.objective.batch_key for measurement in measurements):
             for place, value in zip(places, self._means([measurements[place] for place in places]), strict=True):
                 found[place] = value
-        return [each.answer() if value is None else value for each, value in zip(measurements, found, strict=True)]
+        return self._with_the_others(found, measurements, lambda measurement: measurement.objective)
+
+    def _with_the_others(
+        self,
+        found: list[Answer | None],
+        requests: Sequence[Request[Answer]],
+        objective: Callable[[Any], Objective],
+    ) -> list[Answer]:
+        """The answers with those that are not `found` yet: large requests are shared, the others have one thread."""
+        left = [place for place, answer in enumerate(found) if answer is None]
+        large = [place for place in left if objective(requests[place]).worth_a_thread]
+        answers = dict(zip(large, self._threads.map(lambda place: requests[place].answer(), large), strict=True))
+        return [
+            (answers[place] if place in answers else requests[place].answer()) if answer is None else answer
+            for place, answer in enumerate(found)
+        ]
 
     def _means(self, batch: Sequence[Measurement]) -> list[float]:
         objectives = cast("list[LocalObjective]", [measurement.objective for measurement in batch])
@@ -89,7 +119,7 @@ class BatchSolver:
         batch = _Batch(
             np.arange(len(problems)),
             self._rows(objectives),
-            self._stacked("inverses", [k.inverse for k in known]),
+            self._inverses(known, theta.shape[1]),
             *(linear, scale, curvature, smoothness, tolerance, age, cost, theta, loss_gradient, gradient, norm, norm),
         )
         return batch, np.isfinite(norm) & (np.abs(curvature - made_for) <= NEAR * curvature)
@@ -154,6 +184,13 @@ class BatchSolver:
             self._objectives = objectives
             self._stacked("rows", cast("list[Vector]", [objective.transposed for objective in objectives]))
         return self._empty("rows", len(objectives), objectives[0].features, objectives[0].rows)
+
+    def _inverses(self, known: Sequence[FullBfgs], features: int) -> Stack:
+        """Copies of K, made of their triangles."""
+        triangles = stacked([k.triangle for k in known])
+        _, of_matrix = triangle_places(features)
+        stack = self._empty("inverses", len(known), *of_matrix.shape)
+        return np.take(triangles, of_matrix, axis=1, out=stack, mode="clip")
 
     def _stacked(self, name: str, matrices: Sequence[Vector]) -> Stack:
         """Copies of matrices of one shape, in the memory of that name."""
@@ -228,13 +265,15 @@ def _finish(
     problems: Sequence[Problem], batch: _Batch, done: Mask, gradients: int, found: list[Solution | None]
 ) -> None:
     """Leave the solvers of what is done as if they had solved their problems themselves."""
-    rows, places, norms = np.flatnonzero(done).tolist(), batch.place[done].tolist(), batch.norm[done].tolist()
-    ends = zip(rows, places, norms, batch.theta[done], batch.loss_gradient[done], strict=True)
-    for row, place, norm, theta, loss_gradient in ends:
+    found_at, norms = batch.place[done].tolist(), batch.norm[done].tolist()
+    of_triangle, _ = triangle_places(batch.inverse.shape[1])
+    triangles = batch.inverse.reshape(len(done), -1)[np.ix_(done, of_triangle)]
+    ends = zip(found_at, norms, batch.theta[done], batch.loss_gradient[done], triangles, strict=True)
+    for place, norm, theta, loss_gradient, triangle in ends:
         solver = problems[place].solver
         if gradients:
             solver.theta, solver.loss_gradient = theta.copy(), loss_gradient.copy()
             solver.theta.setflags(write=False)
-            cast("FullBfgs", solver.inverse_hessian).inverse[...] = batch.inverse[row]
+            cast("FullBfgs", solver.inverse_hessian).rest(triangle.copy())
             solver.age += gradients
         found[place] = Solution(solver.theta, norm, gradients, 0)

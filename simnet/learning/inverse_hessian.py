@@ -6,7 +6,8 @@ that K y = s. From round to round H changes little, so what one round has learne
 changed with it, and what it knows of H is kept.
 
 - `TriangleBfgs` holds one triangle of K.
-- `FullBfgs` holds all of K, so that the matrices of many small problems can be stacked.
+- `FullBfgs` computes with all of K, so that the matrices of many small problems can be stacked. Between the solves of
+  a crowd it holds one triangle.
 - `LimitedBfgs` holds only the last pairs (s, y): for problems with so many features that a d × d matrix would cost more
   than the gradients that it saves.
 """
@@ -84,6 +85,9 @@ class TriangleBfgs:
         self._every = max(1, self._every // 4)
         self.cost = self._price()
 
+    def rest(self) -> None:
+        """Nothing is computed with K for a while."""
+
     def shift(self, curvature: float) -> bool:
         """Keep what was learned but change μ; False if that is impossible."""
         if abs(curvature - self.curvature) <= NEAR * curvature:
@@ -120,7 +124,39 @@ class TriangleBfgs:
 
 
 class FullBfgs(TriangleBfgs):
-    """All of K, updated in place."""
+    """All of K, updated in place.
+
+    What nobody computes with is kept as one triangle, which is K to the last bit: of a crowd, K takes half of what
+    there is beside the rows.
+    """
+
+    def __init__(self, objective: LocalObjective) -> None:
+        self._whole: Square | None = None
+        self._triangle: Vector = np.empty(0)
+        super().__init__(objective)
+
+    @property
+    def inverse(self) -> Square:
+        """K, whole from here on until it rests."""
+        if self._whole is None:
+            self._whole = self._triangle[triangle_places(self._objective.features)[1]]
+        return self._whole
+
+    @inverse.setter
+    def inverse(self, inverse: Square) -> None:
+        self._whole = inverse
+
+    @property
+    def triangle(self) -> Vector:
+        """The upper triangle of K, row by row."""
+        if self._whole is None:
+            return self._triangle
+        return self._whole.ravel()[triangle_places(len(self._whole))[0]]
+
+    def rest(self, triangle: Vector | None = None) -> None:
+        """Keep one triangle of K: this one, or that of what K is now."""
+        self._triangle = self.triangle if triangle is None else triangle
+        self._whole = None
 
     def apply(self, gradient: Vector) -> Vector:
         product: Vector = self.inverse.dot(gradient)
@@ -132,6 +168,18 @@ class FullBfgs(TriangleBfgs):
     def _invert(self, matrix: Square) -> Square:
         lower = super()._invert(matrix).T
         return np.ascontiguousarray(np.where(_above(len(lower)), lower.T, lower))
+
+
+Places: TypeAlias = npt.NDArray[np.intp]
+
+
+@cache
+def triangle_places(features: int) -> tuple[Places, Places]:
+    """Where a matrix has the entries of its upper triangle, row by row; where that has the entries of the matrix."""
+    of_triangle = np.flatnonzero(_above(features))
+    number = np.zeros((features, features), np.intp)
+    number.flat[of_triangle] = np.arange(len(of_triangle))
+    return of_triangle, np.maximum(number, number.T)
 
 
 @cache
@@ -165,6 +213,9 @@ class LimitedBfgs:
     def rebuild(self, theta: Vector, curvature: float) -> None:
         self._curvature = curvature
         self._pairs.clear()
+
+    def rest(self) -> None:
+        return
 
     def shift(self, curvature: float) -> bool:
         delta = curvature - self._curvature

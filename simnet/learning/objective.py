@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple, Protocol, TypeAlias, cast
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,9 @@ from simnet.vectors import Square, Vector
 
 Stack: TypeAlias = npt.NDArray[np.float64]
 """A number, a vector or a matrix for each of several problems."""
-Product: TypeAlias = Callable[[Vector], Vector]
 
 _TINY, _FEW = 4096, 256  # entries and features; a product with more entries costs more than its call
+_MANY = 2**15  # entries; a product with fewer is over before another thread has woken up
 _BLOCK = 2048  # rows of a sparse matrix made dense at a time for a Hessian
 
 
@@ -156,30 +156,28 @@ class LocalObjective(Objective):
         self.weight = weight
         self.scale = weight / self.rows
         """The weight of one row in the gradient."""
-        self._scale = np.array(self.scale)  # a ufunc takes an array faster than a Python float
+        self._scale = _as_array(self.scale)
         self._y = y
         self._A: Matrix = fold_labels(X, y)
-        self.transposed: Matrix
-        """Aᵀ: one row per feature."""
-        if isinstance(self._A, scipy.sparse.csr_array):
-            # A copy: products with it are a tenth faster than scattering through the arrays of A.
-            self.transposed = self._A.T.tocsr()
-            entries = self._A.data
-        else:
-            self.transposed = self._A.T
-            entries = self.transposed.ravel()
-        self._forward = cast("Product", self._A.dot)
-        self._backward = cast("Product", self.transposed.dot)
+        # A copy: products with it are a tenth faster than scattering through the arrays of A.
+        self._sparse_transposed = self._A.T.tocsr() if isinstance(self._A, scipy.sparse.csr_array) else None
+        entries = self._A.data if isinstance(self._A, scipy.sparse.csr_array) else self._A.T.ravel()
         self.stored = entries.size
         self.smoothness: float = weight * loss.smoothness * float(entries.dot(entries)) / self.rows
         """A bound on the eigenvalues of the loss term's Hessian: c1 times the trace of AᵀA/m."""
+        self.worth_a_thread = self.stored >= _MANY
         self.batch_key = self._batch_key()
         """None if the objective is too large for batches to be faster, or sparse."""
 
     def _batch_key(self) -> BatchKey | None:
         # A product with one row or one column is another routine for a stack of them than for one.
         few = min(self.rows, self.features) > 1 and self.features <= _FEW and self.stored <= _TINY and not self.sparse
-        return (self.rows, self.features, id(self.loss)) if few else None
+        return _shared_key(self.rows, self.features, id(self.loss)) if few else None
+
+    @property
+    def transposed(self) -> Matrix:
+        """Aᵀ: one row per feature."""
+        return cast("Matrix", self._A.T) if self._sparse_transposed is None else self._sparse_transposed
 
     @property
     def sparse(self) -> bool:
@@ -197,6 +195,12 @@ class LocalObjective(Objective):
 
     def dataset(self, name: str) -> Dataset:
         return Dataset(name, fold_labels(self._A, self._y), self._y)  # a label is its own inverse
+
+    def _forward(self, theta: Vector) -> Vector:
+        return cast("Vector", self._A.dot(cast("Any", theta)))
+
+    def _backward(self, weights: Vector) -> Vector:
+        return cast("Vector", self.transposed.dot(cast("Any", weights)))
 
     def row_losses(self, theta: Vector) -> Vector:
         """l(y θ·x) of every row, without weight and regulariser."""
@@ -225,6 +229,20 @@ class LocalObjective(Objective):
             hessian += block.T @ block
         hessian *= self.weight / used
         return hessian
+
+
+@lru_cache(maxsize=1 << 10)
+def _as_array(number: float) -> Vector:
+    """A ufunc takes an array faster than a Python float; agents that are alike share one."""
+    found: Vector = np.array(number)
+    found.flags.writeable = False
+    return found
+
+
+@lru_cache(maxsize=1 << 10)
+def _shared_key(rows: int, features: int, loss: int) -> BatchKey:
+    """Objectives that are alike share one key."""
+    return rows, features, loss
 
 
 class Measurement(NamedTuple):

@@ -122,6 +122,8 @@ class Solver:
             poor = following.norm > POOR * point.norm
             stale = math.isinf(self.age) or (poor and self.age >= known.cost)
             point = following
+        if known.factorisations > factorisations:
+            known.rest()
         point.theta.setflags(write=False)
         self.theta, self.loss_gradient = point.theta, point.loss_gradient
         return Solution(point.theta, point.norm, self._gradients, known.factorisations - factorisations)

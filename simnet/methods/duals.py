@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,9 +22,16 @@ Steps = Callable[[int], float]
 """The dual step of each round, 0 where the duals rest; the same for all agents."""
 
 
+@lru_cache(maxsize=1 << 10)
 def constant(step: float) -> Steps:
-    """The same step in every round."""
+    """The same step in every round; agents with one step share it."""
     return lambda t: step
+
+
+@lru_cache(maxsize=1 << 10)
+def _limit(domain: float, eta: float, degree: float) -> tuple[float]:
+    """How long a neighbour's model may be; agents that are alike share it."""
+    return (min(LARGEST, domain / (4.0 * eta * max(degree, 1.0))),)
 
 
 class Duals(ABC):
@@ -68,7 +76,7 @@ class Duals(ABC):
         One round's messages alone do not carry the linear term out of its domain. Those of many rounds may, and then
         the agent does not solve (`AdmmPeer.outside`).
         """
-        return (min(LARGEST, domain / (4.0 * eta * max(self._degree, 1.0))),)
+        return _limit(domain, eta, self._degree)
 
     def step(self, t: int) -> float:
         """The dual step of a round, 0 where there is none."""

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import scipy
@@ -143,37 +144,50 @@ class DelaySampler:
     how much of it is touched.
 
     Most links of a network carry messages, and soon. So the first numbers of some dozens of links are drawn together
-    when one of them is asked for: what a formula costs for so few numbers is its call. Each link's numbers are those of
-    its own streams all the same.
+    when one of them is asked for, and stay in one array: what a formula costs for so few numbers is its call, and what
+    they cost in memory is their objects. Each link's numbers are those of its own streams all the same.
     """
 
-    __slots__ = ("_latency", "_loss", "_waiting", "streams")
+    __slots__ = ("_latency", "_left", "_loss", "_names", "first", "numbers", "streams")
 
     def __init__(self, latency: Callable[[Source, int], Numbers], loss: float, streams: Streams) -> None:
         self._latency, self._loss = latency, loss
         self.streams = streams
-        self._waiting: list[_LinkBlocks] = []
+        self.first = PLAIN[0][0]
+        """How many numbers are drawn for each link."""
+        self.numbers = _NOTHING
+        """Theirs, one link after the other, once they are drawn and until no link needs them any more."""
+        self._names: list[str] | str = []
+        """Of the links; once their numbers are drawn, in one text: few are ever needed again."""
+        self._left = 0
 
     @property
     def full(self) -> bool:
         """Whether further links should have another sampler."""
-        return len(self._waiting) >= LINKS_AT_ONCE
+        return isinstance(self._names, str) or len(self._names) >= LINKS_AT_ONCE
 
-    def delays(self, name: str) -> Iterator[float]:
-        """The numbers of the link `name`, message by message, without end."""
-        blocks = _LinkBlocks(self, name)
-        self._waiting.append(blocks)
-        return chain.from_iterable(blocks)
+    def delays(self, name: str) -> FirstDelays:
+        """The numbers of the first messages of the link `name`, which lead to those of all others."""
+        if isinstance(self._names, str):
+            return DelaySampler(self._latency, self._loss, self.streams).delays(name)
+        self._names.append(name)
+        return FirstDelays(self, len(self._names) - 1)
 
-    def begin(self) -> None:
-        """Draw the first block of all links that wait for it."""
-        waiting, self._waiting = self._waiting, []
-        names = [blocks.name for blocks in waiting]
-        (first,), _ = PLAIN
+    def begin(self) -> array[float]:
+        """Draw the first numbers of all links."""
+        assert isinstance(self._names, list), "the numbers are drawn once"
+        names, self._left, self._names = self._names, len(self._names), "\n".join(self._names)
         delays, losses = (JoinedStreams(self.streams, role, names) for role in ("latency", "loss"))
-        numbers = self.draw(delays, losses, first * len(names))
-        for place, blocks in enumerate(waiting):
-            blocks.first = numbers[place * first : (place + 1) * first]
+        self.numbers = self.draw(delays, losses, self.first * len(names))
+        return self.numbers
+
+    def leave(self, place: int) -> str:
+        """A link has used up its first numbers; its name."""
+        assert isinstance(self._names, str), "it has asked for its numbers"
+        self._left -= 1
+        if not self._left:
+            self.numbers = _NOTHING
+        return self._names.split("\n")[place]
 
     def draw(self, delays: Source, losses: Source, n: int) -> array[float]:
         """The numbers of `n` messages."""
@@ -184,29 +198,34 @@ class DelaySampler:
 _NOTHING: array[float] = array("d")
 
 
-class _LinkBlocks:
-    """The blocks of one link; the generators for more than the first are made when it is used up."""
+class FirstDelays(msgspec.Struct, gc=False, eq=False):
+    """The numbers of a link's first messages, which its sampler has drawn together with those of other links."""
 
-    __slots__ = ("_rngs", "_sampler", "first", "name")
+    _sampler: DelaySampler
+    _place: int
+    _taken: int = 0
 
-    def __init__(self, sampler: DelaySampler, name: str) -> None:
-        self._sampler = sampler
-        self.name = name
-        self.first: array[float] | None = None
-        """The first block, once it is drawn, until it is handed out."""
-        self._rngs: tuple[np.random.Generator, np.random.Generator] | None = None
-
-    def __iter__(self) -> Iterator[Iterable[float]]:
+    def __iter__(self) -> Iterator[float]:
         return self
 
-    def __next__(self) -> array[float]:
-        sampler, (first, block) = self._sampler, PLAIN
-        if self.first is None:
-            sampler.begin()
-        if self.first:
-            found, self.first = self.first, _NOTHING
-            return found
-        if self._rngs is None:
-            self._rngs = sampler.streams.generator("latency", self.name), sampler.streams.generator("loss", self.name)
-            sampler.draw(*self._rngs, *first)
-        return sampler.draw(*self._rngs, block)
+    def __next__(self) -> float:
+        sampler, taken = self._sampler, self._taken
+        first = sampler.first
+        if taken == first:
+            raise StopIteration
+        self._taken = taken + 1
+        return (sampler.numbers or sampler.begin())[self._place * first + taken]
+
+    def others(self) -> Iterator[float]:
+        """The numbers of all later messages, without end, from generators of the link's own; asked for once."""
+        sampler = self._sampler
+        name = sampler.leave(self._place)
+        rngs = sampler.streams.generator("latency", name), sampler.streams.generator("loss", name)
+        sampler.draw(*rngs, sampler.first)
+        return chain.from_iterable(_blocks(sampler, *rngs))
+
+
+def _blocks(sampler: DelaySampler, delays: np.random.Generator, losses: np.random.Generator) -> Iterator[array[float]]:
+    _, block = PLAIN
+    while True:
+        yield sampler.draw(delays, losses, block)

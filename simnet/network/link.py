@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.errors import ScenarioError
-from simnet.network.draws import MIXED, DelaySampler, one_by_one, uniform
+from simnet.network.draws import MIXED, DelaySampler, FirstDelays, one_by_one, uniform
 from simnet.network.loss import Sampler
 from simnet.network.model import Ends, Line, Lines, LinkModel
 from simnet.network.queueing import Departure, Queue, Transmitter, drained, in_turn
@@ -57,6 +57,10 @@ class Passage(msgspec.Struct, frozen=True, gc=False):
     def offered_bytes(self) -> int:
         """What was handed to the host, with what its packets add."""
         return self.wire_bytes + self.refused_bytes
+
+
+_NEVER = -inf
+"""One number for all links."""
 
 
 class Link:
@@ -99,7 +103,7 @@ class Link:
             )
         self._flaws = _Flaws(model, streams, name) if model.duplication or model.corruption else None
         self._ordered = model.order == "fifo"
-        self._latest = -inf
+        self._latest = _NEVER
 
     def admit(self, now: float, size: int) -> Departure:
         """What the sender's lines do with a message of `size` bytes."""
@@ -123,7 +127,12 @@ class Link:
         `departure` is what the transmitter has said of it already: a shared medium has one transmission for all.
         """
         starts, departs, packets, wire_bytes, refused = departure or self.admit(now, size)
-        arrives = departs + (next(self._delays) if self._timed is None else self._timed(departs))
+        if self._timed is not None:
+            arrives = departs + self._timed(departs)
+        elif (delay := next(self._delays, None)) is not None:
+            arrives = departs + delay
+        else:
+            arrives = departs + self._next_of_others()
         lost = arrives != arrives if self._lost is None else self._lost(packets)
         flaws = None if self._flaws is None else self._flaws.draw(packets)
         if starts == inf:
@@ -140,6 +149,12 @@ class Link:
         corrupted, copy_delay = flaws
         copies = () if copy_delay == inf else (max(arrives, departs + copy_delay),)
         return Passage("delivered", starts, departs, arrives, packets, wire_bytes, corrupted, copies)
+
+    def _next_of_others(self) -> float:
+        """The first delays are used up, and others take their place."""
+        assert isinstance(self._delays, FirstDelays), "no other delays ever end"
+        self._delays = self._delays.others()
+        return next(self._delays)
 
 
 class _Flaws:

@@ -7,6 +7,7 @@ asked is in private logs only, so only they tell how good its answers were.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class AnswerScores:
     def __init__(self) -> None:
         self._passed = array("b")
         self._queries = array("d")
-        self._noise = array("d")
+        self._noise: Counter[float] = Counter()
         self._noise_of: dict[int, float] = {}
 
     def paid(self, event: PrivacySpent) -> None:
@@ -34,7 +35,7 @@ class AnswerScores:
     def asked(self, event: SvtTested) -> None:
         """An answer; without its query in a log that is not private."""
         self._passed.append(event.passed)
-        self._noise.append(self._noise_of.get(event.agent, 0.0))
+        self._noise[self._noise_of.get(event.agent, 0.0)] += 1
         if event.query is not None:
             self._queries.append(event.query)
 
@@ -53,7 +54,7 @@ class AnswerScores:
             "asked": len(passed),
             "passed": int(passed.sum()),
             "pass_rate": float(passed.mean()),
-            "noise": float(np.median(self._noise)),
+            "noise": _median(self._noise),
         }
         if len(self._queries) == len(passed):
             queries = np.array(self._queries)
@@ -61,6 +62,14 @@ class AnswerScores:
             if threshold is not None:
                 found["right_share"] = float(np.mean((queries >= threshold) == passed))
         return {"tests": found}
+
+
+def _median(counts: Counter[float]) -> float:
+    """The median of numbers that came so often; between the two in the middle if there are two."""
+    numbers = sorted(counts)
+    ends = np.cumsum([counts[number] for number in numbers])
+    middle = [numbers[np.searchsorted(ends, place, "right")] for place in ((ends[-1] - 1) // 2, ends[-1] // 2)]
+    return float(np.mean(middle))
 
 
 def auc(above: Vector, below: Vector) -> float | None:

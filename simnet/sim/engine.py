@@ -37,6 +37,7 @@ from simpy.events import EventPriority
 
 from simnet.errors import SimnetError
 from simnet.learning.evaluation import RoundFigures, Scoreboard, State
+from simnet.learning.threads import Threads
 from simnet.methods.peer import Work
 from simnet.network.frame import Frame, Kind
 from simnet.network.link import Link, Passage
@@ -66,6 +67,7 @@ class VirtualEngine:
         agents: int,
         *,
         shared_medium: bool = False,
+        threads: Threads | None = None,
     ) -> None:
         self.env = Environment()
         self.bus = bus
@@ -89,10 +91,9 @@ class VirtualEngine:
         self.meeting = Meeting(
             self.signal, agents, lambda: not self.in_flight, lambda agent: not self.ports[agent].down
         )
-        self._batches = SolveBatches(self.signal, lambda then: self.at(self.now, then, SOLVING))
+        self._batches = SolveBatches(self.signal, lambda then: self.at(self.now, then, SOLVING), threads)
         self._shared_medium = shared_medium
-        self._messages = 0
-        self._unfinished, self._over = agents, False
+        self._messages, self._unfinished, self._over = 0, agents, False
         # A message is not a `simpy.Event`, but all that SimPy's queue asks of one.
         self._post = cast(Callable[[Message, EventPriority, float], None], self.env.schedule)
         # What happens at the end of a message's way; all messages with the same end share one tuple.

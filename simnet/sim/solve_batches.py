@@ -13,6 +13,7 @@ from typing import Any
 from simnet.learning.batch_solver import BatchSolver
 from simnet.learning.objective import Measurement
 from simnet.learning.solver import Problem
+from simnet.learning.threads import Threads
 from simnet.methods.peer import Proposal, Work
 from simnet.sim.sim_events import Signal
 
@@ -24,10 +25,15 @@ of twenty rows of twenty features to be one stack from the first problem to the 
 class SolveBatches:
     """Collects the local work of an instant; `later` calls a function when nothing else is left to do at it."""
 
-    def __init__(self, signal: Callable[[], Signal], later: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(
+        self,
+        signal: Callable[[], Signal],
+        later: Callable[[Callable[[], None]], None],
+        threads: Threads | None = None,
+    ) -> None:
         self._signal, self._later = signal, later
         self._waiting: list[tuple[Work, Signal]] = []
-        self._solver = BatchSolver()
+        self._solver = BatchSolver(threads)
 
     def add(self, work: Work) -> Signal:
         """Take on an agent's work; what to wait for, its value is the outcome."""

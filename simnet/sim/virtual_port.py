@@ -45,7 +45,6 @@ class VirtualPort:
         self.agent = agent
         self.neighbours: Sequence[int] = neighbourhood.peers
         self.emit = engine.emit
-        self.audience = audience.of
         self.inbox = inbox
         self.down = 0
         """How many faults keep it down."""
@@ -56,6 +55,7 @@ class VirtualPort:
         self.slowness = 1.0
         """How many times longer its work takes."""
         self._engine = engine
+        self._audience = audience
         self._neighbourhood = neighbourhood
         self._writer = writer
         self._work_time = work_time
@@ -66,11 +66,15 @@ class VirtualPort:
         self._fell = 0.0
         self._downtime = 0.0
         self._relapsed = False
-        self._answers: dict[int, Known] = {}
+        self._answers: dict[int, Known] | None = None
+        """To what it has asked its neighbours; None if it never has."""
 
     @property
     def now(self) -> float:
         return self._engine.now
+
+    def audience(self, round: int) -> Sequence[int]:
+        return self._audience.of(round)
 
     async def propose(self, peer: Peer, round: int) -> Proposal:
         work = peer.propose(round)
@@ -149,15 +153,16 @@ class VirtualPort:
         return relapsed
 
     async def ask(self, round: int) -> list[Known]:
-        self._answers = {}
+        answers: dict[int, Known] = {}
+        self._answers = answers
         asked, end = self.now, self.now + self._recovery
         self._engine.send(self.agent, self.neighbours, round, _REQUEST, b"")
-        if await self.until(lambda: bool(self._answers), end):
+        if await self.until(lambda: bool(answers), end):
             # A neighbour that is down itself never answers; while the agent waits, its neighbours' duals pull at a
             # model that stands still.
             end = min(end, self.now + (self.now - asked))
-            await self.until(lambda: len(self._answers) == len(self.neighbours), end)
-        return list(self._answers.values())
+            await self.until(lambda: len(answers) == len(self.neighbours), end)
+        return list(answers.values())
 
     def fall(self, *, lost: bool) -> None:
         """The agent goes down; with `lost` its program will find its state gone."""
@@ -195,7 +200,8 @@ class VirtualPort:
             self._engine.send(self.agent, (sender,), known.round, _REPLY, self._writer.again(known.parts))
         else:
             assert parts is not None
-            self._answers[sender] = Known(self.agent, frame.round, parts)
+            if self._answers is not None:
+                self._answers[sender] = Known(self.agent, frame.round, parts)
         if self._waiting is not None and self._waiting[1]():
             signal, self._waiting = self._waiting[0], None
             signal.succeed(True)

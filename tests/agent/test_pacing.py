@@ -104,9 +104,12 @@ def test_an_agent_that_comes_back_after_some_rounds_meets_the_late_ticks_that_ar
 def test_a_rule_is_every_agents_own_only_where_chance_makes_it_so():
     for kind, pacing in PACINGS.items():
         rule = pacing(kind=kind)
-        assert (rule.for_agent(Streams(1), 2) is rule) == (kind != "deadline")
+        assert rule.for_agent(Streams(1), 2) is rule
         assert rule.meets == (kind == "ideal")
         assert rule.announces == (kind in ("barrier", "quorum"))
+    for chance in ({"skew": 0.1}, {"jitter": 0.01}):
+        clock = Deadline(kind="deadline", **chance)
+        assert clock.for_agent(Streams(1), 2) is not clock
 
 
 @pytest.mark.parametrize("quorum", [1 / 3, 2 / 3, 1.0])

@@ -6,8 +6,11 @@ import tracemalloc
 
 import pytest
 
+from benchmarks import scale
 from simnet import Scenario, simulate
 from simnet.build import build
+from simnet.record.bus import Bus
+from simnet.record.metrics import Metrics
 from tests.portions import some
 
 WORLD = {
@@ -56,3 +59,23 @@ def test_more_rounds_need_no_more_memory_than_their_table(method):
     long, many = peak(300, method)
     assert many > 2 * few > 50_000
     assert long - short < 200 * ROW
+
+
+def crowd(agents: int) -> int:
+    """The most bytes that a crowd takes after it is built: with the sixth round it has all that it will ever have."""
+    few_tests = {"data.rows": scale.ROWS * agents + 50}  # the scratch of an evaluation is no agent's
+    built = build(scale.scenario(agents, rounds=6).with_(**few_tests))
+    gc.collect()
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    simulate.play(built, Bus(Metrics()))
+    return tracemalloc.get_traced_memory()[1] - before
+
+
+def test_an_agent_of_a_crowd_takes_sixteen_kilobytes_beside_its_rows():
+    crowd(12)  # what is made once a process
+    tracemalloc.start()
+    try:
+        assert (crowd(480) - crowd(240)) / 240 < 16_300
+    finally:
+        tracemalloc.stop()
