@@ -17,6 +17,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -33,6 +34,13 @@ def stored(file: str) -> str:
 def output(command: str) -> str:
     """What a `simnet` command prints, cautions included, but for the wall time; or those lines that are asked for."""
     command, *wanted = (part.strip() for part in re.split(r"; only:|; ", command))
+    lines = printed(command)
+    return "\n".join([f"$ {command}", *chosen(lines, wanted)] if wanted else lines) + "\n"
+
+
+@cache
+def printed(command: str) -> list[str]:
+    """The lines of a command, which several blocks may show."""
     words = shlex.split(command)
     with tempfile.TemporaryDirectory() as folder:
         storing = ["--out", folder] if words[1] == "run" else []
@@ -45,8 +53,7 @@ def output(command: str) -> str:
             encoding="utf-8",
             check=True,
         )
-    lines = [line.rstrip() for line in done.stdout.splitlines() if not line.startswith("took ")]
-    return "\n".join([f"$ {command}", *chosen(lines, wanted)] if wanted else lines) + "\n"
+    return [line.rstrip() for line in done.stdout.splitlines() if not line.startswith("took ")]
 
 
 def chosen(lines: list[str], words: list[str]) -> list[str]:

@@ -101,7 +101,7 @@ class Slot:
 
 
 class Pacing(Part):
-    """A rule for the end of a round. Whoever brings one says `enough`, and has a field `patience`."""
+    """A rule for the end of a round. One of your own implements `enough`, and has a field `patience`."""
 
     says: ClassVar[tuple[str, ...]] = ("enough", "settle")
 

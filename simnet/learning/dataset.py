@@ -1,7 +1,7 @@
 """A data set, rows of features with labels, and its scaling to rows of norm at most 1.
 
 Every sensitivity bound assumes that norm. Columns are divided by their largest absolute value, then rows longer than 1
-are shortened to 1; `data.scale` leaves either away, and without the second no ε of a row is proven. Column maxima are
+are shortened to 1; `data.scale` leaves out either, and without the second no ε of a row is proven. Column maxima are
 treated as public, as the papers treat them: no privacy is charged for them.
 Scaling twice is not the same as scaling once: the second time the columns of shortened rows would be stretched.
 """

@@ -36,7 +36,7 @@ TABLE_FIELDS = ("separator", "decimal", "categorical", "categories", "drop", "mi
 
 
 class DataSource(Part):
-    """Where rows come from. Whoever brings one says `draw`."""
+    """Where rows come from. One of your own implements `draw`."""
 
     labels: ClassVar[LabelKind] = "sign"
     """What its labels are: −1 and +1, classes counted from 0, or numbers."""

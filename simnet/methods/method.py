@@ -241,7 +241,7 @@ class Method(Part):
             known = " or ".join(LOSSES)
             return None if loss in LOSSES else f"algorithm.loss: without a task it is {known}; name a task instead"
         if "loss" in self.model_fields_set and loss != task.word:
-            return f"algorithm.loss: the task is {task.word}, which has a loss of its own; leave algorithm.loss away"
+            return f"algorithm.loss: the task is {task.word}, which has a loss of its own; leave algorithm.loss out"
         for need in NEEDED:
             if need in self.needs - task.offers:
                 would = " or ".join(word for word in TASKS if self.needs <= default_task(word).offers)

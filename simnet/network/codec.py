@@ -35,7 +35,7 @@ _BUGS = (ArithmeticError, AttributeError, LookupError, StructError, TypeError, V
 class CodecKind(Part):
     """How the numbers of a message are written.
 
-    Whoever brings one says `write` and `read`. The sender goes on with what `read` gives, as its receivers do.
+    One of your own implements `write` and `read`. The sender goes on with what `read` gives, as its receivers do.
     """
 
     number: ClassVar[int] = OWN

@@ -1,4 +1,4 @@
-"""What is wrong with a codec, found by using it: for whoever brings one.
+"""What is wrong with a codec, found by using it: for whoever writes one.
 
 A codec says of itself whether it survives loss, and a network believes it. So the claim is tried here: one receiver
 hears every message, another misses some, and both must soon hold the same.

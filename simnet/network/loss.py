@@ -28,7 +28,7 @@ Matrix = npt.NDArray[np.float64]
 
 
 class PacketLoss(Part):
-    """Which packets are lost. Whoever brings one says `fates`."""
+    """Which packets are lost. One of your own implements `fates`."""
 
     says: ClassVar[tuple[str, ...]] = ("fates", "sampler")
 

@@ -39,7 +39,7 @@ _DIGITS = 15
 
 
 class VaryingRate(Part):
-    """A bandwidth that changes over time. Whoever brings one says `steps`."""
+    """A bandwidth that changes over time. One of your own implements `steps`."""
 
     says: ClassVar[tuple[str, ...]] = ("steps", "pace")
 

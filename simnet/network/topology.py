@@ -34,7 +34,7 @@ Agents = Annotated[int, BeforeValidator(Number("a whole number of at least 2", 2
 
 
 class Topology(Part):
-    """A kind of graph. Whoever brings one says `edges`."""
+    """A kind of graph. One of your own implements `edges`."""
 
     says: ClassVar[tuple[str, ...]] = ("edges", "draw")
 

@@ -126,12 +126,12 @@ class Network(Section):
         if self.transport.repeats:
             raise ValueError("transport: a shared channel carries datagrams only; `csma` repeats unicast frames itself")
         if self.uplink == "shared":
-            raise ValueError("uplink: a shared channel has no lines out; leave `uplink` away")
+            raise ValueError("uplink: a shared channel has no lines out; leave `uplink` out")
         if self.line.up is not None or self.line.down is not None:
-            raise ValueError("line: a shared channel is the way out and in; leave `line` away")
+            raise ValueError("line: a shared channel is the way out and in; leave `line` out")
         for field, instead in _ON_A_CHANNEL.items():
             if any(getattr(each, field) for each in (self.link, *self.override)):
-                raise ValueError(f"link.{field}: {instead}; leave `{field}` away")
+                raise ValueError(f"link.{field}: {instead}; leave `{field}` out")
         return self
 
     @model_validator(mode="after")
@@ -142,10 +142,10 @@ class Network(Section):
         for misfit, reason in (
             (
                 self.channel is not None,
-                "channel: packets go over a channel or an underlay; leave one of them away",
+                "channel: packets go over a channel or an underlay; leave one of them out",
             ),
             (self.medium == "shared", "medium: an underlay has links between two nodes, which is unicast"),
-            (self.uplink == "shared", "uplink: an underlay has no lines but its links; leave `uplink` away"),
+            (self.uplink == "shared", "uplink: an underlay has no lines but its links; leave `uplink` out"),
             (lines, "line: an underlay has no lines but its links; attach agents to nodes behind such links"),
             (self.override, "override: the path decides; the file of the underlay's graph has attributes of its links"),
         ):
@@ -153,7 +153,7 @@ class Network(Section):
                 raise ValueError(reason)
         for name, info in LinkModel.model_fields.items():
             if getattr(self.link, name) != info.default:
-                raise ValueError(f"link.{name}: the path decides; `{name}` belongs into [network.underlay.link]")
+                raise ValueError(f"link.{name}: the path decides; `{name}` belongs in [network.underlay.link]")
         return self
 
     @property
@@ -287,7 +287,7 @@ class Scenario(Section):
             states_get_lost=any(fault.loses_state for fault in self.fault),
         )
         if self.pacing.keeps_time and any(fault.halts for fault in self.fault):
-            raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave it or the fault away")
+            raise ValueError("network.pacing.send_at: an agent that is down cannot keep it; leave out one of the two")
         method = self.algorithm
         if around.states_get_lost and not method.begins_again:
             raise ValueError(

@@ -36,7 +36,7 @@ Outage = tuple[int | tuple[int, int], float, float]
 
 
 class Fault(Part):
-    """Something that breaks. Whoever brings one says `outages`."""
+    """Something that breaks. One of your own implements `outages`."""
 
     says: ClassVar[tuple[str, ...]] = ("outages", "happenings")
     halts: ClassVar[bool] = False

@@ -219,7 +219,7 @@ def test_links_lose_by_streams_of_their_own():
 
 
 OTHERWISE: list[tuple[dict[str, Any], str]] = [
-    ({"link.latency": 0.1}, r"network.link.latency = 0.1: the path decides; `latency` belongs into \[network.underlay"),
+    ({"link.latency": 0.1}, r"network.link.latency = 0.1: the path decides; `latency` belongs in \[network.underlay"),
     ({"link.bandwidth": 1e6}, "network.link.bandwidth = 1000000.0: the path decides"),
     ({"link.queue": 5}, "network.link.queue = 5: the path decides"),
     ({"link.loss": 0.1}, "network.link.loss = 0.1: the path decides"),
