@@ -121,7 +121,7 @@ figures: .venv/installed
 	$(BIN)/python -m analysis.papers.sweep --out results
 	for script in analysis/papers/*_figure_*.py analysis/papers/*_table_*.py \
 		analysis/papers/ordering.py analysis/papers/tuning.py analysis/papers/secret_penalty.py \
-		analysis/papers/pp_adult_41.py analysis/papers/pp_remarks.py analysis/papers/random_start.py; do \
+		analysis/papers/pp_adult_41.py analysis/papers/remarks.py analysis/papers/random_start.py; do \
 		$(BIN)/python -m analysis.papers.$$(basename $$script .py) || exit 1; done
 	$(BIN)/python -m analysis.papers.measured
 

@@ -19,11 +19,11 @@ PASSAGE = re.compile(r"<!-- (?P<name>[\w-]+) -->(?P<text>.*?)<!-- /(?P=name) -->
 
 PASSAGES: tuple[Callable[[], str], ...] = (
     *(all_methods.ordering, all_methods.ordering_pairs, all_methods.ordering_yardsticks),
-    *(all_methods.tuning, all_methods.random_start),
+    *(all_methods.tuning, all_methods.random_start, all_methods.ordering_gaussian),
     *(pp.pp_1, pp.pp_2, pp.pp_3, pp.pp_4, pp.pp_5, pp.pp_5_adult_41, pp.pp_5_saves, pp.pp_6, pp.pp_7),
     *(pp.pp_printed, pp.pp_gaussian),
     *(r.r_1, r.r_1_gamma, r.r_2, r.r_2_smaller, r.r_2_range, r.r_3, r.r_work),
-    *(m.m_1a, m.m_1a_steps, m.m_1b, m.m_2, m.m_2_std, m.m_34, m.m_5, m.m_secret),
+    *(m.m_1a, m.m_1a_steps, m.m_1b, m.m_2, m.m_2_std, m.m_34, m.m_5, m.m_secret, m.m_own),
     *(
         pdml.pdml_table,
         pdml.pdml_t1,

@@ -7,7 +7,9 @@ from itertools import pairwise
 from analysis.papers.drawing import where
 from analysis.papers.passages.reading import link, table, value
 
-SETS = {"a8a": "a8a", "a9a": "a9a", "ijcnn1": "ijcnn1", "bio_train": "bio/bio.npz"}
+_ALL = {"a8a": "a8a", "a9a": "a9a", "ijcnn1": "ijcnn1", "bio_train": "bio/bio.npz"}
+SETS = {name: source for name, source in _ALL.items() if source in table("dp-figure-2")["data.source"]}
+"""What the table calls each data set of the paper that it has."""
 
 
 def _gap(source: str, method: str, calibration: str, penalty: float, t: int = 100, column: str = "mean") -> float:

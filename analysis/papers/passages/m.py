@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.papers.passages.reading import each, link, value
+from analysis.papers.drawing import where
+from analysis.papers.passages.reading import each, link, table, value
 
 
 def m_1a() -> str:
@@ -93,4 +94,20 @@ def m_secret() -> str:
     return (
         f"{link('secret-penalty')}, Adult, distance of the attacker's row from the true one, in lengths of it (median "
         f"of five seeds), where it knows η_i(t), takes θ for it, or uses none: {told}"
+    )
+
+
+def m_own() -> str:
+    found = table("m-own-penalties")
+
+    def at(**chosen: Any) -> str:
+        loss, spent = (where(found, figure=name, **chosen)["mean"].item() for name in ("train_loss", "claimed_epsilon"))
+        return f"{loss:.3f} at {spent:.1f}"
+
+    slow, fast = found["algorithm.agent_growth"].drop_nulls().unique(maintain_order=True)
+    own = {"algorithm__name": "m-admm"}
+    return (
+        f"{link('m-own-penalties')}, C = 1750, ten seeds, loss at claimed ε: penalties that grow by 1 to 10 % "
+        f"{at(**own, algorithm__agent_growth=slow)}, by 5 to 10 % {at(**own, algorithm__agent_growth=fast)}, DVP "
+        f"{at(algorithm__name='dvp')}"
     )

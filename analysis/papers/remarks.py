@@ -1,6 +1,9 @@
-"""PP/IPP-ADMM: IPP-ADMM's test exactly as printed, and the methods before it with Gaussian noise. Tables only.
+"""What the papers say in passing: tables without a picture.
 
-python -m analysis.papers.pp_remarks
+    python -m analysis.papers.remarks
+
+IPP-ADMM with its test exactly as printed; DVP, M-ADMM and R-ADMM with Gaussian noise; M-ADMM with penalties of the
+agents' own.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from simnet.studies.results import StudyResult
 
 STUDIES = {
     "pp-as-printed": ("test_error", "train_loss", "broadcasts"),
+    "m-own-penalties": ("train_loss", "claimed_epsilon"),
     "pp-gaussian-baselines": ("test_error", "train_loss", "yardsticks_constant", "yardsticks_optimum"),
 }
 
