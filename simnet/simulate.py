@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -287,7 +287,7 @@ def assemble(
         engine.end_at(scenario.until)
     engine.emit(first_event(built, [getattr(each, "__name__", type(each).__name__) for each in attach]))
     nothing = Recollection(())  # without outputs there is nothing to remember, and all agents share it
-    with engine.given_up_on_error():
+    with ExitStack() as unbegun:  # Python warns of programs that never begin: an error closes them
         for agent, peer in zip(graph, peers_of(built) if peers is None else peers, strict=True):
             pacing = scenario.pacing.for_agent(streams, agent)
             neighbourhood = Neighbourhood(
@@ -313,11 +313,13 @@ def assemble(
                 program = partial(
                     after_reports, program, port, phase.reports[agent], phase.begins, plan.opening, ledger
                 )
-            engine.attach(port, program())
+            engine.attach(port, begun := program())
+            unbegun.callback(begun.close)
         for each in attach:
             process = each(engine)
             if process is not None:
                 engine.env.process(process)
+        unbegun.pop_all()
     return engine
 
 

@@ -25,9 +25,7 @@ Chance      is drawn from named streams by links, agents and faults. The engine 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from inspect import CORO_CREATED, getcoroutinestate
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from math import ceil, inf, isfinite
 from typing import Any, cast
 
@@ -79,7 +77,6 @@ class VirtualEngine:
         self.packets: PacketService = Packets(self)
         """What carries single packets: the links, unless there is a physical network."""
         self.ports: dict[int, VirtualPort] = {}
-        self._programs: list[Coroutine[Any, Any, None]] = []
         self.down_lines: Mapping[int, Transmitter] = {}
         """The line of each agent over which everything comes in; empty if that takes no time."""
         self.cut: dict[tuple[int, int], int] = {}
@@ -113,19 +110,7 @@ class VirtualEngine:
             self._on_arrival = (self._come_down,)
         elif port.inbox is not None:
             self._on_arrival = self._on_door
-        self._programs.append(program)
         self.env.process(program)  # type: ignore[arg-type]
-
-    @contextmanager
-    def given_up_on_error(self) -> Iterator[None]:
-        """After an error nobody goes on: programs that have not begun never will, and Python need not warn of it."""
-        try:
-            yield
-        except BaseException:
-            for program in self._programs:
-                if getcoroutinestate(program) == CORO_CREATED:
-                    program.close()
-            raise
 
     def emit(self, event: events.Event) -> None:
         """Put an event on the record, now."""
