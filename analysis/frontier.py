@@ -27,7 +27,6 @@ from analysis.frontier_grids import (
     CASES,
     IJCNN1,
     OURS,
-    PAPERS,
     REPORT_SEEDS,
     TUNING_SEEDS,
     WAVEFORM,
@@ -54,7 +53,6 @@ TOLD = "# Made by `python -m analysis.frontier choose` from what was tuned; see 
 BARRIER = {"kind": "barrier", "patience": "500 ms"}
 NETWORKS: dict[str, dict[str, Any]] = {
     "ideal": {"pacing": "ideal"},
-    "10 % loss": {"pacing": BARRIER, "link": {"latency": "20 ms", "loss": 0.1}},
     "lossy WAN": {"pacing": BARRIER, "link": {"preset": "wan", "loss": 0.1}},
     "4G": {"pacing": BARRIER, "link": {"preset": "4g"}},
     "radio cell": {"pacing": BARRIER, "channel": {"kind": "csma"}},
@@ -62,7 +60,6 @@ NETWORKS: dict[str, dict[str, Any]] = {
 POWER = {"send_watts": 1.14, "receive_watts": 0.939, "idle_watts": 0.819, "compute_watts": 2.0}
 WORK = {"cost.energy": [POWER], "compute": [{"time": {"kind": "uniform", "low": "5 ms", "high": "15 ms"}}]}
 SLANTED = {"data.partition": ["slanted.py:Slanted"]}
-SKEWED = {"data.partition": ["skewed"], "data.concentration": [1.0], "data.min_rows": [4000]}
 
 
 @dataclass(frozen=True)
@@ -240,11 +237,9 @@ def reports(choices: dict[str, list[Chosen]]) -> dict[str, dict[str, Any]]:
     """The studies that report, by their names."""
     rows = {name: [each.row(CASES[name]) for each in some] for name, some in choices.items()}
     even, at_one = rows["adult"], [row for row in rows["adult"] if row["privacy.epsilon"] == 1.0]
-    wide = [
-        row | {"name": f"{row['name']}, float64", "network.codec": "float64"} for row in even if row["name"] in PAPERS
-    ]
-    ring = [row for row in at_one if row["name"] not in ("trusted-hub", "coca", "choco")]
-    lossy = [row for row in ring if row["name"] != "noisy-fixed-point"]
+    wide = [row | {"name": "pp-admm, float64", "network.codec": "float64"} for row in even if row["name"] == "pp-admm"]
+    ring = [row for row in at_one if row["name"] in ON_A_RING]
+    lossy = [row for row in at_one if row["name"] in ON_NETWORKS]
     networks = [
         {name: value for name, value in patient(row).items() if name != "network.codec"}
         | {"name": f"{row['name']} on {link}", "network": {"codec": row["network.codec"], **network}}
@@ -255,11 +250,10 @@ def reports(choices: dict[str, list[Chosen]]) -> dict[str, dict[str, Any]]:
         "adult": study("frontier adult", "Which method errs least for its bytes at the same ε?", even + wide),
         "networks": study("frontier networks", "What do real networks change?", networks, **WORK),
         "slanted": study("frontier slanted", "What if one agent has 1 % positives and another 48 %?", ring, **SLANTED),
-        "skewed": study("frontier skewed", "What if labels and sizes are dealt unevenly?", ring, **SKEWED),
     }
     if "twenty" in rows:
         told["twenty"] = study("frontier twenty", "What if twenty agents have the rows of five?", rows["twenty"])
-        few = [hundred(row) for row in rows["twenty"] if row["privacy.epsilon"] == 1.0]
+        few = [hundred(row) for row in rows["twenty"] if row["name"] in OF_A_HUNDRED and row["privacy.epsilon"] == 1.0]
         told["hundred"] = study("frontier hundred", "What if a hundred agents have the rows of five?", few)
     elsewhere = [row for row in even + wide if row["name"].removesuffix(", float64") in ELSEWHERE]
     for name, (data, agent_rows) in OTHER.items():
@@ -270,8 +264,13 @@ def reports(choices: dict[str, list[Chosen]]) -> dict[str, dict[str, Any]]:
 
 
 FLOODED = ("one-shot", "prox-rounds")
-ELSEWHERE = (*OURS, *PAPERS, "pp-admm-few", "dp-gossip", "frontier, 10 kB", "frontier, 30 kB")
+BUDGETED = ("frontier, 10 kB", "frontier, 30 kB")
+RIVALS = ("pp-admm", "ipp-admm", "r-admm", "pp-admm-few", "dp-gossip")
+ELSEWHERE = (*RIVALS, *BUDGETED)
 """What is compared on other data."""
+ON_NETWORKS = (*RIVALS, *BUDGETED, "noisy-nesterov", "cancelling-gossip")
+ON_A_RING = (*RIVALS, *BUDGETED, "one-shot", "prox-rounds", "noisy-nesterov")
+OF_A_HUNDRED = ("frontier, 400 kB", "noisy-nesterov", "pp-admm", "pp-admm-few", "dp-gossip")
 OTHER = {"ijcnn1": (IJCNN1, 7875), "waveform": (WAVEFORM, 7000)}
 """Other data, and how many rows an agent has there."""
 

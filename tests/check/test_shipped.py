@@ -17,6 +17,7 @@ FILES = {
     "choco.py:Choco": {"algorithm.entries": 2},
     "coca.py:Coca": {},
     "gradient_tracking.py:GradientTracking": {},
+    "noisy_fixed_point.py:NoisyFixedPoint": {},
 }
 
 
