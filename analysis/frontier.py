@@ -389,7 +389,7 @@ def main() -> None:
     elif options.what == "store":
         store(options.results)
     else:
-        fill(STORED, Path("docs/frontier.md"))
+        fill(STORED, Path("docs/frontier.md"), Path("README.md"))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from simnet.privacy.noise_schedule import NoiseSchedule
 from simnet.privacy.objective_perturbation import PerturbationPlan
 
 EPSILONS = (0.25, 1.0, 4.0)
-TUNING_SEEDS = tuple(range(1, 5))
+TUNING_SEEDS = tuple(range(1, 9))
 REPORT_SEEDS = tuple(range(101, 111))
 
 Settings = dict[str, Any]
@@ -89,8 +89,8 @@ def eta(*values: float) -> list[Settings]:
     return axis("algorithm.eta", *values)
 
 
-ETAS = eta(3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
-MIDDLES = (3e-3, 1e-2, 3e-2, 1e-1)
+ETAS = eta(1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+MIDDLES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 """Of the penalties of MR-ADMM's agents."""
 OURS = ("one-shot", "prox-rounds", "noisy-nesterov", "scaled-pp-admm")
 """The methods on scaled columns."""
@@ -109,34 +109,34 @@ def flooded(
 def ring_of_five() -> tuple[Entry, ...]:
     """Five agents with thousands of rows."""
     thirty = axis("rounds", 30)
-    penalties = axis("algorithm.penalty", *doubled(1e-4, 6))
+    penalties = axis("algorithm.penalty", *doubled(5e-5, 7))
     return (
         Entry("one-shot", every(called("one-shot"), axis("rounds", 4), penalties, BOTH)),
         Entry("one-shot-unscaled", every(called("one-shot", scaled=False), axis("rounds", 2), penalties, BOTH)),
-        Entry("prox-rounds", flooded((2, 4, 8), 2, doubled(4e-4, 5), [CAPPED])),
+        Entry("prox-rounds", flooded((2, 4, 6, 8), 2, doubled(2e-4, 7), [CAPPED])),
         Entry(
             "noisy-nesterov",
             every(called("noisy-nesterov"), axis("rounds", 5, 17, 32), steps(5.0, 5), BOTH),
             FREE,
         ),
-        Entry("scaled-pp-admm", every(called("scaled-pp-admm"), axis("rounds", 5, 17), ETAS[1:5]), FREE),
+        Entry("scaled-pp-admm", every(called("scaled-pp-admm"), axis("rounds", 5, 17), ETAS[:6]), FREE),
         Entry("pp-admm", every(called("pp-admm"), thirty, ETAS)),
-        Entry("ipp-admm", every(called("ipp-admm"), thirty, *skips(5, 15, 30), ETAS[2:5])),
+        Entry("ipp-admm", every(called("ipp-admm"), thirty, *skips(5, 15, 30), ETAS[1:6])),
         Entry(
             "r-admm",
             every(called("r-admm", gamma=0.0), axis("algorithm.noise", "gamma", "gaussian"), thirty, ETAS[2:]),
         ),
         Entry("mr-admm", every(called("r-admm", gamma=0.0, noise="gaussian"), thirty, [spread(5, m) for m in MIDDLES])),
-        Entry("pp-admm-stopped", every(called("pp-admm"), axis("rounds", 5, 15), ETAS[1:5])),
-        Entry("pp-admm-few", every(called("pp-admm"), axis("rounds", 2, 4), eta(*doubled(5e-4, 4))), AVERAGED),
-        Entry("dp-gossip", every(called(f"{FILES}dp_gossip.py:DpGossip"), axis("rounds", 10, 30), steps(2.0, 5)), FREE),
+        Entry("pp-admm-stopped", every(called("pp-admm"), axis("rounds", 5, 15), ETAS[1:6])),
+        Entry("pp-admm-few", every(called("pp-admm"), axis("rounds", 2, 4), eta(*doubled(1.25e-4, 6))), AVERAGED),
+        Entry("dp-gossip", every(called(f"{FILES}dp_gossip.py:DpGossip"), axis("rounds", 10, 30), steps(2.0, 8)), FREE),
         Entry(
             "noisy-fixed-point",
             every(
                 called(f"{FILES}noisy_fixed_point.py:NoisyFixedPoint"),
                 axis("topology.kind", "complete"),
                 axis("rounds", 15),
-                axis("algorithm.gamma", 30.0, 100.0, 300.0, 1000.0),
+                axis("algorithm.gamma", 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0),
                 axis("algorithm.relaxation", 0.5, 1.0),
             ),
         ),
@@ -146,18 +146,18 @@ def ring_of_five() -> tuple[Entry, ...]:
                 called("gossip", pair_sigma=1.0),
                 axis("network.codec", "float64"),
                 axis("rounds", 20),
-                axis("algorithm.regulariser", 1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+                axis("algorithm.regulariser", 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
             ),
         ),
         Entry(
             "coca",
-            every(called(f"{FILES}coca.py:Coca"), thirty, ETAS[:4], axis("algorithm.censoring", 0.5, 2.0)),
+            every(called(f"{FILES}coca.py:Coca"), thirty, ETAS[:5], axis("algorithm.censoring", 0.5, 2.0)),
             private=False,
         ),
         Entry(
             "choco",
             every(
-                called(f"{FILES}choco.py:Choco"), axis("rounds", 60), steps(4.0, 3), axis("algorithm.entries", 10, 30)
+                called(f"{FILES}choco.py:Choco"), axis("rounds", 60), steps(4.0, 5), axis("algorithm.entries", 10, 30)
             ),
             private=False,
         ),
@@ -197,13 +197,13 @@ def regular_twenty() -> tuple[Entry, ...]:
         Entry("prox-rounds", flooded((2, 4), 3, doubled(1.6e-3, 3, 3.0), [CAPPED])),
         Entry(
             "noisy-nesterov",
-            every(called("noisy-nesterov", moment_rounds=3), axis("rounds", 15, 27), steps(5.0, 5), [CAPPED]),
+            every(called("noisy-nesterov", moment_rounds=3), axis("rounds", 15, 24, 27), steps(5.0, 6), [CAPPED]),
             FREE,
         ),
-        Entry("pp-admm", every(called("pp-admm"), thirty, ETAS[1:])),
+        Entry("pp-admm", every(called("pp-admm"), thirty, ETAS[2:])),
         Entry("ipp-admm", every(called("ipp-admm"), thirty, *skips(5, 15), ETAS[3:])),
-        Entry("pp-admm-few", every(called("pp-admm"), axis("rounds", 4, 12), ETAS[2:5]), AVERAGED),
-        Entry("dp-gossip", every(called(f"{FILES}dp_gossip.py:DpGossip"), axis("rounds", 15, 30), steps(2.0, 4)), FREE),
+        Entry("pp-admm-few", every(called("pp-admm"), axis("rounds", 4, 12), ETAS[2:6]), AVERAGED),
+        Entry("dp-gossip", every(called(f"{FILES}dp_gossip.py:DpGossip"), axis("rounds", 15, 30), steps(2.0, 7)), FREE),
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.frontier import HERE, NETWORKS, Tried, carried, names, patient, tried, tuning
 from analysis.frontier_grids import CASES, EPSILONS, IJCNN1, OURS, REPORT_SEEDS, TUNING_SEEDS, base_of, matched
-from analysis.frontier_page import GOALS, MISSING, PARTS, told, verdict
+from analysis.frontier_page import GOALS, MISSING, PARTS, headline, told, verdict
 from simnet import Scenario
 from simnet.build import build
 from simnet.errors import ScenarioError
@@ -133,6 +133,8 @@ def test_the_page_holds_what_the_stored_runs_say(tmp_path):
     page = (DOCS / "frontier.md").read_text(encoding="utf-8")
     assert told(page, DOCS / "frontier") == page
     assert told(page, tmp_path).count(MISSING) == len(PARTS)
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert headline(readme, DOCS / "frontier") == readme
 
 
 def test_a_goal_is_met_missed_or_within_what_is_allowed():
