@@ -356,10 +356,11 @@ def sentence(runs: pl.DataFrame) -> str:
     wide = part.filter(entry="pp-admm, float64")
     seeds = part["seed"].n_unique()
     ours = " or ".join(cells)
+    told = f"Test error at a proven ε of 1 (Adult, ring of five, mean of {seeds} seeds): {ours}, against {papers}"
+    wider = f"{kilobytes(wide)} kB in float64, which is what the papers send"
+    skips = f"and {error(part, 'ipp-admm')} of IPP-ADMM"
     return (
-        f"Test error at a proven ε of 1 (Adult, ring of five, mean of {seeds} seeds): {ours}, against {papers} "
-        f"of {other}, the best of the papers' methods ({kilobytes(wide)} kB in float64, which is what the papers send), "
-        f"and {error(part, 'ipp-admm')} of IPP-ADMM. Settings were chosen on other rows.\n"
+        f"{told} of {other}, the best of the papers' methods ({wider}), {skips}. Settings were chosen on other rows.\n"
     )
 
 
@@ -372,6 +373,7 @@ PARTS: dict[str, Callable[[pl.DataFrame], str]] = {
     "adult": whole,
     "networks": networks,
     "slanted": by_epsilon,
+    "skewed": by_epsilon,
     "twenty": by_epsilon,
     "hundred": by_epsilon,
     "ijcnn1": whole,
