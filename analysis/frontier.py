@@ -218,6 +218,12 @@ def patient(row: Settings) -> Settings:
     return row | {"rounds": rounds, "algorithm": algorithm}
 
 
+def on(row: Settings, link: str) -> Settings:
+    """The same on a network."""
+    found = {name: value for name, value in patient(row).items() if name != "network.codec"}
+    return found | {"name": f"{row['name']} on {link}", "network": {"codec": row["network.codec"], **NETWORKS[link]}}
+
+
 def carried(row: Settings, rows: int, to: int) -> Settings:
     """Settings of agents with so many rows for agents `to` whom others are dealt: what holds a model back is as 1/m."""
     algorithm = dict(row["algorithm"])
@@ -242,16 +248,20 @@ def reports(choices: dict[str, list[Chosen]]) -> dict[str, dict[str, Any]]:
     ring = [row for row in at_one if row["name"] in ON_A_RING]
     unequal = [row for row in ring if row["name"] != "one-shot-unscaled"]  # with 4,000 rows it cannot meet ε
     lossy = [row for row in at_one if row["name"] in ON_NETWORKS]
-    networks = [
-        {name: value for name, value in patient(row).items() if name != "network.codec"}
-        | {"name": f"{row['name']} on {link}", "network": {"codec": row["network.codec"], **network}}
-        for row in lossy
-        for link, network in NETWORKS.items()
-    ]
+    networks = [on(row, link) for row in lossy for link in NETWORKS]
+    budgeted = [row for some in rows.values() for row in some if row["name"].startswith("frontier")]
+    loss = [on(row, link) for row in budgeted for link in ("ideal", "lossy WAN")]
     told = {
         "adult": study("frontier adult", "Which method errs least for its bytes at the same ε?", even + wide),
         "networks": study("frontier networks", "What do real networks change?", networks, **WORK),
+        "loss": study("frontier loss", "What does a loss of 10 % cost?", loss, **WORK),
         "skewed": study("frontier skewed", "What if labels and sizes are dealt unevenly?", unequal, **SKEWED),
+        "skewed-carried": study(
+            "frontier skewed carried",
+            "What if settings are those of the agent with the fewest rows?",
+            [carried(row, 7000, 4000) for row in unequal],
+            **SKEWED,
+        ),
         "slanted": study("frontier slanted", "What if one agent has 1 % positives and another 48 %?", ring, **SLANTED),
     }
     if "twenty" in rows:
@@ -271,8 +281,8 @@ BUDGETED = ("frontier, 10 kB", "frontier, 30 kB")
 RIVALS = ("pp-admm", "ipp-admm", "r-admm", "mr-admm", "pp-admm-few", "dp-gossip")
 ELSEWHERE = (*RIVALS, *BUDGETED)
 """What is compared on other data."""
-ON_NETWORKS = (*RIVALS, *BUDGETED, *OURS, "pp-admm-stopped", "cancelling-gossip")
-ON_A_RING = (*RIVALS, *BUDGETED, *OURS, "one-shot-unscaled", "pp-admm-stopped")
+ON_NETWORKS = (*RIVALS, *BUDGETED, *OURS, "pp-admm-averaged", "pp-admm-stopped", "cancelling-gossip")
+ON_A_RING = (*RIVALS, *BUDGETED, *OURS, "one-shot-unscaled", "pp-admm-averaged", "pp-admm-stopped")
 OTHER = {"ijcnn1": (IJCNN1, 7875), "waveform": (WAVEFORM, 7000)}
 """Other data, and how many rows an agent has there."""
 

@@ -121,6 +121,7 @@ def ring_of_five() -> tuple[Entry, ...]:
         ),
         Entry("scaled-pp-admm", every(called("scaled-pp-admm"), axis("rounds", 5, 17), ETAS[:6]), FREE),
         Entry("pp-admm", every(called("pp-admm"), thirty, ETAS)),
+        Entry("pp-admm-averaged", every(called("pp-admm"), thirty, ETAS), AVERAGED),
         Entry("ipp-admm", every(called("ipp-admm"), thirty, *skips(5, 15, 30), ETAS[1:6])),
         Entry(
             "r-admm",
