@@ -144,11 +144,12 @@ WORTH = (
     ("a free average", "pp-admm-averaged", "pp-admm"),
     ("few rounds", "pp-admm-few", "pp-admm-averaged"),
     ("int8 in place of float64", "pp-admm", "pp-admm, float64"),
-    ("both: one model on scaled columns", "one-shot", "pp-admm"),
+    ("one model on scaled columns", "one-shot", "pp-admm"),
     ("four models or more in place of one", "prox-rounds", "one-shot"),
     ("acceleration, scaled columns, slope cap", "noisy-nesterov", "dp-gossip"),
     ("a private test that skips", "ipp-admm", "pp-admm-stopped"),
     ("penalties of the agents' own", "mr-admm", "r-admm"),
+    ("all of it, within 10 kB", "frontier, 10 kB", "pp-admm-averaged"),
     ("no trust, within 30 kB", "frontier, 30 kB", "trusted-hub"),
 )
 """What each idea is worth: a method with it, and its control."""
