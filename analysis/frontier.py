@@ -243,11 +243,12 @@ def hundred(row: Settings) -> Settings:
 def reports(choices: dict[str, list[Chosen]]) -> dict[str, dict[str, Any]]:
     """The studies that report, by their names."""
     rows = {name: [each.row(CASES[name]) for each in some] for name, some in choices.items()}
-    even, at_one = rows["adult"], [row for row in rows["adult"] if row["privacy.epsilon"] == 1.0]
+    even = rows["adult"]
     wide = [row | {"name": "pp-admm, float64", "network.codec": "float64"} for row in even if row["name"] == "pp-admm"]
-    ring = [row for row in at_one if row["name"] in ON_A_RING]
-    unequal = [row for row in ring if row["name"] != "one-shot-unscaled"]  # with 4,000 rows it cannot meet ε
-    lossy = [row for row in at_one if row["name"] in ON_NETWORKS]
+    ring = [row for row in even if row["name"] in ON_A_RING]
+    at_one = [row for row in ring if row["privacy.epsilon"] == 1.0]
+    unequal = [row for row in at_one if row["name"] != "one-shot-unscaled"]  # with 4,000 rows it cannot meet ε
+    lossy = [row for row in even if row["name"] in ON_NETWORKS]
     networks = [on(row, link) for row in lossy for link in NETWORKS]
     budgeted = [row for some in rows.values() for row in some if row["name"].startswith("frontier")]
     loss = [on(row, link) for row in budgeted for link in ("ideal", "lossy WAN")]
@@ -266,7 +267,7 @@ def reports(choices: dict[str, list[Chosen]]) -> dict[str, dict[str, Any]]:
     }
     if "twenty" in rows:
         told["twenty"] = study("frontier twenty", "What if twenty agents have the rows of five?", rows["twenty"])
-        few = [hundred(row) for row in rows["twenty"] if row["privacy.epsilon"] == 1.0]
+        few = [hundred(row) for row in rows["twenty"]]
         told["hundred"] = study("frontier hundred", "What if a hundred agents have the rows of five?", few)
     elsewhere = [row for row in even + wide if row["name"].removesuffix(", float64") in ELSEWHERE]
     for name, (data, agent_rows) in OTHER.items():

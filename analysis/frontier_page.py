@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from math import sqrt
 from pathlib import Path
 
@@ -186,6 +187,17 @@ def whole(runs: pl.DataFrame) -> str:
 
 
 def networks(runs: pl.DataFrame) -> str:
+    """Error and costs per entry and network at ε = 1, and folded up at the other ε."""
+    others = [epsilon for epsilon in sorted(runs["epsilon"].unique()) if epsilon != 1.0]
+    tables = {epsilon: at_one_epsilon(runs.filter(epsilon=epsilon)) for epsilon in others}
+    folded = [
+        f"<details><summary>The same at ε = {epsilon:g}</summary>\n\n{table}\n</details>\n"
+        for epsilon, table in tables.items()
+    ]
+    return "\n".join([at_one_epsilon(runs.filter(epsilon=1.0)), *folded])
+
+
+def at_one_epsilon(runs: pl.DataFrame) -> str:
     """Error and costs per entry and network, and what each network changes seed by seed."""
     links = [link for link in runs["network"].unique(maintain_order=True) if link is not None]
     lines = [
@@ -368,21 +380,23 @@ def draw(runs: pl.DataFrame, path: Path) -> None:
 
 
 def draw_costs(runs: pl.DataFrame, path: Path) -> None:
-    """Error against seconds and joules: a row of panels for each network that costs any."""
+    """Error against seconds and joules: a column for each network that costs any, a row for each ε and cost."""
     style()
-    links = ("lossy WAN", "4G", "radio cell")
-    figure, axes = plt.subplots(2, len(links), figsize=(11.0, 7.0), sharey=True, layout="constrained")
-    for column, link in zip(axes.T, links, strict=True):
-        part = runs.filter(network=link)
-        for axis, (x, told) in zip(column, (("simulated", "seconds"), ("joules", "joules of all agents")), strict=True):
+    links, epsilons = ("lossy WAN", "4G", "radio cell"), sorted(runs["epsilon"].unique())
+    costs = [("simulated", "seconds"), ("joules", "joules of all agents")]
+    figure, axes = plt.subplots(
+        2 * len(epsilons), len(links), figsize=(11.0, 16.0), sharey="row", squeeze=False, layout="constrained"
+    )
+    for row, (epsilon, (x, told)) in zip(axes, product(epsilons, costs), strict=True):
+        for axis, link in zip(row, links, strict=True):
+            part = runs.filter(network=link, epsilon=epsilon)
             for entry in ("one-shot", "prox-rounds", "noisy-nesterov", "pp-admm-few", "dp-gossip", *PAPERS[:3]):
                 point(axis, part.filter(entry=entry), x, entry)
             panel(axis, told)
-        column[0].set_title(link)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("test error")
+            axis.set_title(f"{link}, ε = {epsilon:g}")
+        row[0].set_ylabel("test error")
     axes[0, -1].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    figure.savefig(path, dpi=140)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
