@@ -12,6 +12,7 @@ import lzma
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 
 import numpy as np
@@ -102,8 +103,14 @@ def _signs(labels: npt.NDArray[np.int64]) -> Vector:
     return np.where(labels == LABELS.index(">50K"), 1.0, -1.0)
 
 
+@cache
+def _decompressed(name: str) -> bytes:
+    """A megabyte that a study asks for in every run."""
+    return lzma.decompress((resources.files("simnet.learning") / "data" / name).read_bytes())
+
+
 def _unpack(name: str) -> tuple[list[npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
-    data = lzma.decompress((resources.files("simnet.learning") / "data" / name).read_bytes())
+    data = _decompressed(name)
     dtypes = [np.dtype(column.dtype) for column in COLUMNS] + [np.dtype("u1")]
     rows = len(data) // sum(dtype.itemsize for dtype in dtypes)
     columns = []

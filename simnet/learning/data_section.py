@@ -110,6 +110,11 @@ class Data(Section):
         description="seed of the generated rows, of what is set aside and of the train/test split; default: the "
         "scenario's seed",
     )
+    resplit: Switch = Field(
+        False,
+        description="whether each seed of the scenario splits training from test rows anew, although `seed` is set; "
+        "what is set aside stays the same",
+    )
     tuning: Annotated[int | float, BeforeValidator(_SOME)] | None = Field(
         None,
         description="rows set aside for choosing settings: a number, or a share of all rows; `seed` must be set, so "
@@ -172,6 +177,8 @@ class Data(Section):
             raise ValueError(f"labels: {self.source.word} knows what its labels are; only a file is told")
         if self.tuning is not None and self.seed is None:
             raise ValueError("tuning: without data.seed each seed sets other rows aside; set one")
+        if self.resplit and self.seed is None:
+            raise ValueError("resplit: without data.seed each seed of the scenario splits anew by itself; leave it out")
         if self.use is not None and self.tuning is None:
             raise ValueError("use: no rows are set aside; data.tuning says how many")
         said = next((field for field in TABLE_FIELDS if getattr(self, field)), None)

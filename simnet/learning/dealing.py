@@ -73,7 +73,8 @@ def deal(
     `labels` are of the kind that the task learns.
     """
     own = Streams(seed if data.seed is None else data.seed)
-    train, test = _labelled(data, labels, *_train_and_test(data, own, find))
+    splits = Streams(seed) if data.resplit else own
+    train, test = _labelled(data, labels, *_train_and_test(data, own, splits, find))
     public = None
     if public_share is not None:
         public, test = _public_and_test(test, public_share, own.generator("public"))
@@ -90,7 +91,7 @@ def deal(
     return DealtData([train.take(rows) for rows in parts], test, public)
 
 
-def _train_and_test(data: Data, streams: Streams, find: Finder) -> tuple[Dataset, Dataset]:
+def _train_and_test(data: Data, streams: Streams, splits: Streams, find: Finder) -> tuple[Dataset, Dataset]:
     whole, test = data.source.load(data, find, streams.generator("data"))
     if not data.bounds_rows and (longest := longest_row(whole.X)) > LONGEST_ROW:
         raise ScenarioError(
@@ -100,10 +101,13 @@ def _train_and_test(data: Data, streams: Streams, find: Finder) -> tuple[Dataset
     prepared = partial(scale, bias=data.bias, columns=data.scales_columns, rows=data.bounds_rows)
     if data.tuning is not None:
         whole, test = _apart(data, data.tuning, whole, test, streams)
+    own_test = test is not None and "train" not in data.model_fields_set
+    if own_test and data.resplit:
+        raise ScenarioError("data.resplit: the source has test rows of its own; data.train would split the rest")
     try:
-        if test is not None and "train" not in data.model_fields_set:
+        if test is not None and own_test:
             return prepared(whole), prepared(test, like=whole)
-        return split(prepared(whole), data.train, streams.generator("split"))
+        return split(prepared(whole), data.train, splits.generator("split"))
     except DataError as error:
         raise ScenarioError(f"data.train = {data.train}: {error}") from None
 

@@ -53,7 +53,7 @@ class Choice:
         )
 
 
-_OF_ROWS_SET_ASIDE = frozenset({"train", "partition", "concentration", "min_rows", "bias", "scale", "use"})
+_OF_ROWS_SET_ASIDE = frozenset({"train", "partition", "concentration", "min_rows", "bias", "scale", "use", "resplit"})
 """Fields of [data] that are about rows which were set aside before: settings may differ in these."""
 
 

@@ -77,6 +77,22 @@ def test_the_test_rows_are_the_same_under_every_seed_of_the_scenario(use):
     assert not np.array_equal(one.parts[0].X, other.parts[0].X)
 
 
+@given(
+    seeds=st.tuples(st.integers(0, 2**31), st.integers(0, 2**31)).filter(lambda both: both[0] != both[1]),
+    use=st.sampled_from([None, "tuning"]),
+)
+@settings(max_examples=15)
+def test_a_split_made_anew_by_each_seed_moves_no_row_over_to_the_rows_set_aside(seeds, use):
+    one, other = (deal_of(seed, tuning=100, use=use, resplit=True) for seed in seeds)
+    fixed, opposite = deal_of(1, tuning=100, use=use), deal_of(2, tuning=100, use=None if use else "tuning")
+    assert not np.array_equal(one.test.X, other.test.X)
+    assert rows_of(one) != rows_of(other)
+    peaks = [np.abs(np.vstack([part.X for part in [*found.parts, found.test]])).max() for found in (one, other, fixed)]
+    assert len(set(peaks)) == 1
+    assert all_rows(one) == all_rows(other) == all_rows(fixed)
+    assert not set(all_rows(one)) & set(all_rows(opposite))
+
+
 def test_what_tunes_sees_nothing_of_the_others_not_even_their_largest_entry(tmp_path):
     """A column's peak belongs to one row and changes all that are scaled by it."""
     X = np.random.default_rng(1).normal(size=(60, 3))
@@ -105,6 +121,9 @@ def test_a_test_file_is_for_reports_alone(tmp_path):
     reports, tunes = deal(Data(**section), 1, Path, 2), deal(Data(**section, use="tuning"), 1, Path, 2)
     assert (sum(reports.rows), reports.test.rows) == (30, 20)
     assert (sum(tunes.rows), tunes.test.rows) == (8, 2)
+    with pytest.raises(ScenarioError, match=r"data\.resplit: the source has test rows of its own"):
+        deal(Data(**section, resplit=True), 1, Path, 2)
+    assert deal(Data(**section, resplit=True, train=20), 1, Path, 2).test.rows == 10
 
 
 @pytest.mark.parametrize(
@@ -114,6 +133,7 @@ def test_a_test_file_is_for_reports_alone(tmp_path):
         ({"use": "tuning"}, "use: no rows are set aside; data.tuning says how many"),
         ({"tuning": 200}, "data.tuning = 200: of 200 rows some are set aside, and some are left"),
         ({"tuning": 1.5}, "a number of rows of at least 1, or a share below 1"),
+        ({"resplit": True, "seed_of_rows": None}, "resplit: without data.seed each seed of the scenario splits anew"),
     ],
 )
 def test_rows_that_cannot_be_set_aside_are_refused_with_the_field_to_change(fields, sentence):
