@@ -110,10 +110,10 @@ class Data(Section):
         description="seed of the generated rows, of what is set aside and of the train/test split; default: the "
         "scenario's seed",
     )
-    resplit: Switch = Field(
-        False,
+    resplit: Switch | None = Field(
+        None,
         description="whether each seed of the scenario splits training from test rows anew, although `seed` is set; "
-        "what is set aside stays the same",
+        "what is set aside stays the same; absent: no",
     )
     tuning: Annotated[int | float, BeforeValidator(_SOME)] | None = Field(
         None,
