@@ -41,7 +41,7 @@ def _with_whole_words(table: Table, out: Console) -> Table:
     Left alone, a table takes what is missing from its widest columns, even if a word is broken by it.
     """
     needed = needed_by(table, out)
-    if needed.maximum <= out.width:
+    if needed.maximum <= out.width or not _breaks_words(table, out):
         return table
     each = [_column_needs(column, out) for column in table.columns]
     beside = needed.minimum - sum(rich for _, rich in each)
@@ -56,6 +56,15 @@ def _with_whole_words(table: Table, out: Console) -> Table:
             more = min(left, _at_most(level + 1, wants) - column.width)
             column.width, left = column.width + more, left - more
     return table
+
+
+def _breaks_words(table: Table, out: Console) -> bool:
+    """Whether some word is not whole in the table as Rich sets it."""
+    with out.capture() as captured:
+        out.print(table)
+    told = captured.get()
+    cells = (str(cell) for column in table.columns for cell in (column.header, *column.cells))
+    return any(word not in told for cell in cells for word in cell.split())
 
 
 def _at_most(level: int, wants: Measurement) -> int:
