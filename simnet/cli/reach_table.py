@@ -25,14 +25,14 @@ def reach_table(name: str, found: Reach) -> Table:
         table.add_column(label, style="bold", overflow="fold")
     table.add_column("reach it", justify="right")
     for cost in found.known:
-        table.add_column("ε" if cost == "epsilon" else cost, justify="right")
+        table.add_column({"epsilon": "ε", "rounds": "in round"}.get(cost, cost), justify="right")
     for setting in found.settings[:_MOST_ROWS]:
         told = f"{setting['rounds']['reached']} of {setting['n']}"
         cells = (_spread(cost, setting[cost]) for cost in found.known)
         table.add_row(*(_cell(value) for value in setting["values"]), told, *cells)
     hidden = len(found.settings) - _MOST_ROWS
     left = f"… and {hidden:,} more settings; --json has all\n" if hidden > 0 else ""
-    table.caption = f"{left}–: fewer than half of the seeds; …: the interval has no such end"
+    table.caption = f"{left}–: fewer than half of the seeds; ≥: the interval has no upper end"
     return table
 
 
@@ -70,8 +70,10 @@ def _spread(cost: str, row: Mapping[str, Any]) -> str:
         return "–"
     if row["km95_low"] is None:
         return _plain(cost, row["km_median"])
-    low, high = ("…" if row[end] is None else _plain(cost, row[end]) for end in ("km95_low", "km95_high"))
-    return f"{_plain(cost, row['km_median'])}\n{low} to {high}"
+    median, low = (_plain(cost, row[name]) for name in ("km_median", "km95_low"))
+    if row["km95_high"] is None:
+        return f"{median}\n≥ {low}"
+    return f"{median}\n{low} to {_plain(cost, row['km95_high'])}"
 
 
 def _plain(cost: str, value: float) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _MOST_ROWS, _MANY_COLUMNS = 60, 12
 _AT_ONCE = 100
+_LONG = 60
+"""A column of texts of more characters tells what nobody reads in a table of many columns."""
 _LONGEST = 10_000
 """Characters of a cell that are shown."""
 _HEADINGS = {
@@ -108,19 +110,28 @@ def say_failures(result: StudyResult) -> None:
 
 
 def answer_table(answer: pl.DataFrame) -> Table:
-    """What a query found; of many columns those without a value are left out."""
-    table, all_of_them = Table(), answer.width
+    """What a query found; of many columns those without a value are left out, and those of long texts."""
+    table, all_of_them, long = Table(), answer.width, 0
     if answer.width > _MANY_COLUMNS and answer.height:
         answer = answer[[column.name for column in answer if column.null_count() < answer.height] or answer.columns]
+        short = [name for name, kind in answer.schema.items() if kind != pl.String or _longest(answer[name]) <= _LONG]
+        long, answer = answer.width - len(short), answer[short or answer.columns]
     for name, kind in answer.schema.items():
         table.add_column(name, justify="right" if kind.is_numeric() else "left", overflow="fold")
     for row in answer[:_MOST_ROWS].iter_rows():
         table.add_row(*(_cell(value) for value in row))
     hidden = answer.height - _MOST_ROWS
     left = [f"{hidden:,} more rows"] if hidden > 0 else []
-    left += [f"{all_of_them - answer.width} columns without a value"] if answer.width < all_of_them else []
+    empty = all_of_them - answer.width - long
+    left += [f"{empty} columns without a value"] if empty else []
+    left += [f"{long} columns of long texts"] if long else []
     table.caption = f"… and {', '.join(left)}; --json or --csv gives all" if left else None
     return table
+
+
+def _longest(texts: pl.Series) -> int:
+    most = texts.str.len_chars().max()
+    return most if isinstance(most, int) else 0
 
 
 def answer_csv(answer: pl.DataFrame) -> Iterator[str]:

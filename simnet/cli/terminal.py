@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
     from simnet.simulate import Control, Result
 
-_PLAIN_WIDTH = 100
+_PLAIN_WIDTH, _WIDEST = 100, 250
+"""Characters per line where there is no terminal, and up to how many for a table that needs more."""
 
 
 def show(*renderables: RenderableType) -> None:
@@ -43,7 +44,8 @@ def show(*renderables: RenderableType) -> None:
     for renderable in renderables:
         if not terminal:
             needed = needed_by(renderable, out)
-            out.width = _PLAIN_WIDTH if needed.minimum <= _PLAIN_WIDTH else needed.maximum
+            wide = _PLAIN_WIDTH < needed.minimum <= _WIDEST
+            out.width = min(needed.maximum, _WIDEST) if wide else _PLAIN_WIDTH
         for part in fitting(renderable, out) if isinstance(renderable, Table) else [renderable]:
             out.print(part)
 

@@ -38,21 +38,38 @@ def fitting(table: Table, out: Console) -> list[Table]:
 def _with_whole_words(table: Table, out: Console) -> Table:
     """The same table with widths in which no word is broken, where there is room for that.
 
-    Left alone, a table takes what is missing from its widest columns, whatever stands in them.
+    Left alone, a table takes what is missing from its widest columns, even if a word is broken by it.
     """
     needed = needed_by(table, out)
-    if needed.maximum <= out.width:
+    if needed.maximum <= out.width or not _breaks_words(table, out):
         return table
     each = [_column_needs(column, out) for column in table.columns]
     beside = needed.minimum - sum(rich for _, rich in each)
-    room = out.width - beside - sum(wants.minimum for wants, _ in each)
-    if room < 0:
-        return table
-    wanted = sorted(zip(table.columns, each, strict=True), key=lambda pair: pair[1][0].span)
-    for column, (wants, _) in wanted:
-        given = min(wants.span, room)
-        column.width, room = wants.minimum + given, room - given
+    room = out.width - beside
+    level = max(wants.maximum for wants, _ in each)
+    while level and sum(_at_most(level, wants) for wants, _ in each) > room:
+        level -= 1
+    if level:
+        left = room - sum(_at_most(level, wants) for wants, _ in each)
+        for column, (wants, _) in reversed(list(zip(table.columns, each, strict=True))):
+            column.width = _at_most(level, wants)
+            more = min(left, _at_most(level + 1, wants) - column.width)
+            column.width, left = column.width + more, left - more
     return table
+
+
+def _breaks_words(table: Table, out: Console) -> bool:
+    """Whether some word is not whole in the table as Rich sets it."""
+    with out.capture() as captured:
+        out.print(table)
+    told = captured.get()
+    cells = (str(cell) for column in table.columns for cell in (column.header, *column.cells))
+    return any(word not in told for cell in cells for word in cell.split())
+
+
+def _at_most(level: int, wants: Measurement) -> int:
+    """A width of at most `level`, unless a word is longer."""
+    return max(wants.minimum, min(wants.maximum, level))
 
 
 def _column_needs(column: Column, out: Console) -> tuple[Measurement, int]:

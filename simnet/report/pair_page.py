@@ -25,7 +25,10 @@ def pair_page(first: RunFacts, second: RunFacts) -> str:
     tables = [{name: figure for name, figure, _ in card_entries(run.summary)} for run in runs]
     figures = list(dict.fromkeys(name for table in tables for name in table))
     data = {
-        "runs": [{"called": name} | replay_data(run) for name, run in zip(names, runs, strict=True)],
+        "runs": [
+            {"called": name, "colours": colours(run.summary["algorithm"])} | replay_data(run)
+            for name, run in zip(names, runs, strict=True)
+        ],
         "timeless": still[0],
         "figures": {"name": figures}
         | {

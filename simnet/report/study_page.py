@@ -279,7 +279,8 @@ def _best(study: StudyFacts, name: str, how: Callable[[float], str]) -> tuple[st
 
 def _told(study: StudyFacts, row: Mapping[str, Any]) -> str:
     names = labels(study.fields)
-    return ", ".join(f"{names[place]} {_shown(row['values'][place])}" for place in _moving(study))
+    told = [(names[place], row["values"][place]) for place in _moving(study)]
+    return ", ".join(f"{name} {_shown(value)}" for name, value in told if value is not None)
 
 
 def _shown(value: object) -> str:

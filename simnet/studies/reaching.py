@@ -55,7 +55,10 @@ def costs(rounds: pl.DataFrame, by: Sequence[str], target: float, cost: str) -> 
     rows: list[dict[str, Any]] = []
     for names, group in groups(each, by):
         spent, reached = group["cost"].to_numpy(), group["reached"].to_numpy()
-        hits, median = spent[reached], kaplan_meier(spent, reached)
+        hits = spent[reached]
+        # Runs end when their rounds do, and not at random: where most of them end before the target, those that had
+        # spent a little less by then must not drop out and leave the few that get there to be the median.
+        median = kaplan_meier(spent, reached) if 2 * len(hits) >= len(spent) else Median(None, None, None)
         rows.append(
             names
             | {"target": target, "cost": cost, "n": len(spent), "reached": len(hits), "share": len(hits) / len(spent)}
@@ -202,7 +205,9 @@ class Reach:
     def _spent(self, setting: Mapping[str, Any]) -> str:
         """A cost with its setting; who asks for bytes wants to know the seconds too, and the other way round."""
         beside = {"bytes": "seconds", "seconds": "bytes"}
-        asked = [self.by, *(name for by, name in beside.items() if by == self.by and name in setting)]
+        other = beside.get(self.by, "")
+        known = other in setting and setting[other]["km_median"] is not None
+        asked = [self.by, *([other] if known else [])]
         told = " and ".join(amount(cost, setting[cost]["km_median"]) for cost in asked)
         return f"{told}, with {self.named(setting)} (median{'s'[: len(asked) - 1]}; {seeds(setting)} reach it)"
 

@@ -161,7 +161,7 @@ def query(sql: str, place: str | Path) -> pl.DataFrame:
             answer = context.execute(sql)
     except pl.exceptions.PolarsError as error:
         raise SimnetError(f"query: {' '.join(str(error).split())[:300]}") from None
-    if not isinstance(answer, pl.DataFrame):
+    if not isinstance(answer, pl.DataFrame) or not answer.width:
         raise SimnetError("query: write a statement that answers with a table, such as select * from runs")
     return answer
 

@@ -156,3 +156,23 @@ def test_of_a_wide_answer_columns_without_a_value_are_left_out(capsys):
     assert len(table.columns) == 20
     assert table.caption == "… and 20 columns without a value; --json or --csv gives all"
     assert "…" not in narrow(answer_table(answer), 80).replace("… and 20", "")
+
+
+def test_of_a_wide_answer_columns_of_long_texts_are_left_out_too():
+    polars = pytest.importorskip("polars")
+    answer = polars.DataFrame({f"c{k}": [1.5] for k in range(20)} | {"resolved": ["x" * 100], "name": ["admm"]})
+    table = answer_table(answer)
+    assert [column.header for column in table.columns][-1] == "name"
+    assert table.caption == "… and 1 columns of long texts; --json or --csv gives all"
+    few = answer_table(answer.select("resolved"))
+    assert [column.header for column in few.columns] == ["resolved"], "who asks for it gets it"
+
+
+def test_a_table_in_a_pipe_grows_a_little_and_is_turned_when_it_would_grow_much(capsys):
+    for columns, longest in ((24, 250), (80, 100)):
+        table = Table(*(f"c{k}" for k in range(columns)))
+        table.add_row(*(f"{k:05}" for k in range(columns)))
+        show(table)
+        told = capsys.readouterr().out
+        assert 80 < max(map(len, told.splitlines())) <= longest or columns == 80
+        assert all(f"{k:05}" in told for k in range(columns))

@@ -211,3 +211,10 @@ def test_a_data_set_that_simnet_knows_needs_no_table(tmp_path, monkeypatch):
     assert found.scenario.data.train == 2000
     with pytest.raises(SimnetError, match="adlut: there is no such file, and simnet knows no such data set"):
         plan("adlut", target=0.2, agents=3)
+
+
+def test_in_a_notebook_a_plan_is_a_line_or_a_small_table(files):
+    found = simnet.plan("readings.csv", target=0.3, **ASKED, **SMALL)
+    assert repr(found) == f"Plan('readings', {len(found.settings)} settings, {found.runs} runs)"
+    assert found._repr_html_().count("<table>") == 2
+    assert len(found._repr_html_()) < 10_000

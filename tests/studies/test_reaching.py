@@ -50,6 +50,14 @@ def test_a_cost_that_is_nowhere_finite_is_never_reached():
     assert (found["n"], found["reached"], found["km_median"]) == (2, 0, None)
 
 
+def test_one_run_of_three_is_no_median_whatever_the_others_had_spent_in_the_end():
+    # All play one round; the two that miss the target had spent a little less than the one that reaches it.
+    table = rounds({0: [0.1], 1: [0.5], 2: [0.5]})
+    spent = pl.when(pl.col("run") == 0).then(243.0).otherwise(242.0).alias("wire_bytes")
+    found = costs(table.with_columns(spent), ["codec"], 0.25, "wire_bytes").to_dicts()[0]
+    assert (found["reached"], found["km_median"], found["km95_low"], found["least"]) == (1, None, None, 243.0)
+
+
 def plain_median(pairs: list[tuple[int, bool]]) -> float | None:
     """Kaplan and Meier's median, run by run: the curve is the product of (at risk − events) / at risk."""
     alive = 1.0
@@ -206,3 +214,11 @@ def test_a_study_without_a_target_asks_for_one(study):
         "",
         "--target: the study names none; say which test error is to be reached, such as 0.2",
     )
+
+
+def test_in_a_notebook_an_answer_is_its_sentence_and_a_table(study):
+    found = study.reach(0.4)
+    assert repr(found) == f"Reach({found.answer()})"
+    assert found._repr_html_().count("<tr>") == 1 + len(found.settings)
+    with pytest.raises(SimnetError, match="target: the study names none"):
+        study.reach()

@@ -65,3 +65,9 @@ def test_a_plot_has_a_line_a_setting_through_the_means(results):
     assert len(lines) == 3
     expected = found.rounds.filter(run=1)["test_error"].to_list()
     assert list(lines[1].get_ydata()) == expected
+
+
+def test_a_statement_without_a_table_is_refused(tmp_path):
+    simnet.study(study_content(), tmp_path, workers=1)
+    with pytest.raises(SimnetError, match=r"such as select \* from runs"):
+        query("select *", tmp_path)

@@ -2,7 +2,11 @@
 
 const data = JSON.parse(byId("data").textContent);
 const ticks = { format: short, full: format.figure };
-const looks = [{ colour: "var(--accent)", dash: "none" }, { colour: "var(--overflowed)", dash: "7 3" }];
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const sameMethod = data.runs[0].colours[0] === data.runs[1].colours[0];
+
+/** Each method has its colour; of two runs of one method the second is grey. */
+const looks = () => data.runs.map(({ colours }, k) => ({ colour: k && sameMethod ? "var(--soft)" : colours[dark.matches ? 1 : 0], dash: k ? "7 3" : "none" }));
 const FIGURES = [
   ["Test error", "test_error", { format: (v) => `${+(100 * v).toFixed(2)}%`, full: format.percent }],
   ["Training loss", "train_loss", ticks],
@@ -17,10 +21,10 @@ const ALONG = {
 };
 
 function showCurves() {
-  const along = byId("along").value;
+  const along = byId("along").value, look = looks();
   byId("curve-charts").replaceChildren();
   for (const [title, key, y] of FIGURES.filter(([, key]) => key !== along)) {
-    const series = data.runs.map((each, k) => ({ name: each.called, values: each.rounds[key] ?? [], x: each.rounds[along] ?? [], ...looks[k] }))
+    const series = data.runs.map((each, k) => ({ name: each.called, values: each.rounds[key] ?? [], x: each.rounds[along] ?? [], ...look[k] }))
       .filter((line) => line.values.some((value) => value != null));
     if (!series.length) continue;
     const longest = series.reduce((a, b) => (a.x.length >= b.x.length ? a : b));
@@ -28,10 +32,9 @@ function showCurves() {
   }
 }
 
-if (data.timeless) {
-  for (const value of ["t"]) byId("along").querySelector(`[value=${value}]`).remove();
-}
+if (data.timeless) byId("along").querySelector("[value=t]").remove();
 byId("along").addEventListener("change", showCurves);
+dark.addEventListener("change", showCurves);
 showCurves();
 
 const replays = data.runs.map((each, k) => new Replay(byId(`canvas-${k}`), each.places, each.links, each.tape));

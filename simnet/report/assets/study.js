@@ -122,7 +122,7 @@ const figures = [...["test_error", ...data.outputs].map((name) => column(name, F
 const spread = (each) => ({ ...each, format: (v, i) => {
   const low = settings[`${each.key}_low`]?.[i];
   const half = low == null ? 0 : v - low;
-  return half > 1e-9 * Math.abs(v) ? `${each.format(v)} ± ${each.format(half)}` : each.format(v);
+  return half > 1e-6 * Math.abs(v) ? `${each.format(v)} ± ${each.format(half)}` : each.format(v);
 } });
 showTable(byId("setting-table"), `${data.name}-settings`, [...varied, column("seeds", "seeds"), column("front", "front", format.text, "text"), ...figures.map(spread)], settings);
 showTable(byId("run-table"), `${data.name}-runs`, [column("run", "run"), ...varied, column("seed", "seed"), ...figures, column("messages", "messages"), column("lost", "lost"),
@@ -152,7 +152,7 @@ function showReach() {
   for (const name of costs) ["", "_low", "_high"].forEach((end, e) => { table[name + end] = data.values.map((_, i) => medians[name][at][i][e]); });
   byId("reach-table").replaceChildren();
   showTable(byId("reach-table"), `${data.name}-target-${targets[at]}`, [...varied, column("reach", "reach it", (v, i) => `${v} of ${data.reach.runs[i]}`),
-    ...costs.map((name) => column(name, name === "epsilon" ? "ε" : name, spent(name)))], table, order);
+    ...costs.map((name) => column(name, { epsilon: "ε", rounds: "in round" }[name] ?? name, spent(name)))], table, order);
 }
 
 if (data.reach) {
