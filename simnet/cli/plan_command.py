@@ -53,7 +53,7 @@ def plan(
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     json: Json = False,
 ) -> None:
-    """From your data, graph and delays to a scenario and a study: checks units, says what is feasible, writes both."""
+    """Write a scenario and a study from your own files. It checks units and says what is feasible first."""
     from simnet.cli.terminal import fact_tables, show, show_json
     from simnet.planning.plan import plan as planned
 

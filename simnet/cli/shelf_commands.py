@@ -87,7 +87,7 @@ def init(
 def schema(
     of: Annotated[str, typer.Argument(help="`scenario` or `study`.", metavar="FILE")] = "scenario",
 ) -> None:
-    """The JSON Schema of scenario or study files, by which an editor completes fields and marks mistakes."""
+    """Print the JSON Schema of scenario or study files. With it an editor completes fields and marks mistakes."""
     from simnet.cli.terminal import show_json
     from simnet.errors import SimnetError
     from simnet.scenario.json_schema import scenario_schema, study_schema
