@@ -30,6 +30,8 @@ PASSAGES: tuple[Callable[[], str], ...] = (
         pdml.pdml_t1_near,
         pdml.pdml_t1_worst,
         pdml.pdml_t1_tasks,
+        pdml.pdml_t1_constant,
+        pdml.pdml_tuned,
         pdml.pdml_3a,
         pdml.pdml_3b,
         pdml.pdml_averages,

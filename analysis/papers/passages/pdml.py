@@ -128,3 +128,27 @@ def pdml_4c() -> str:
     epsilons = (0.2, 0.4, 0.6, 1.0)
     alone, both = (", ".join(f"{_four(f'ε, R = {r}', e):.3f}" for e in epsilons) for r in ("0.0", "1.0"))
     return f"same table, ε = 0.2, 0.4, 0.6, 1: phase 1 {alone}; both {both}"
+
+
+def pdml_tuned() -> str:
+    found = table("tuning-pdml-table")
+    best, taken = found.filter("chosen").to_dicts()[0], where(found, algorithm__eta=0.1, algorithm__regulariser=0.01)
+    return (
+        f"{link('tuning-pdml-table')}, {found.height} settings, three seeds: penalty {best['algorithm.eta']:g} and "
+        f"a/n = {best['algorithm.regulariser']:g}, with a training loss of {best['train_loss']:.4f}; 0.1 and 0.01 have "
+        f"{taken['train_loss'].item():.4f}"
+    )
+
+
+def pdml_t1_constant() -> str:
+    """Where a constant answer is better, ours and the paper's."""
+    found = where(table("pdml-table-1"), rows=RAW)
+    constant = dict(where(found, setting="best constant").select("data", "ours").iter_rows())
+    private = found.filter(pl.col("setting").str.starts_with("ε"))
+    told = []
+    for column in ("ours", "paper"):
+        below = [(row["data"], row["setting"]) for row in private.to_dicts() if row[column] < constant[row["data"]]]
+        sets = [name for name in constant if any(data == name for data, _ in below)]
+        counts = ", ".join(f"{name} {sum(data == name for data, _ in below)}" for name in sets)
+        told.append(f"{column if column == 'ours' else 'the paper’s'} {len(below)} ({counts})")
+    return f"of {private.height} private cells, below the best constant answer: {'; '.join(told)}"
