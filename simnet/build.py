@@ -22,7 +22,6 @@ from simnet.learning.dataset import Dataset, row_bytes
 from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.row_objective import Objective
-from simnet.learning.threads import Threads
 from simnet.learning.yardsticks import Yardsticks, yardsticks
 from simnet.methods.advice import Advice
 from simnet.methods.method import AgentSize, Calibration
@@ -406,13 +405,10 @@ def peer_cautions(built: World) -> list[str]:
     ]
 
 
-def build_engine(
-    scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard, threads: Threads | None = None
-) -> VirtualEngine:
+def build_engine(scenario: Scenario, edges: nx.Graph[int], bus: Bus, scoreboard: Scoreboard) -> VirtualEngine:
     """The engine with its links and its transport, still without agents."""
     shared = scenario.network.medium == "shared"
-    links = build_links(scenario, edges)
-    built = VirtualEngine(links, bus, scoreboard, len(edges), shared_medium=shared, threads=threads)
+    built = VirtualEngine(build_links(scenario, edges), bus, scoreboard, len(edges), shared_medium=shared)
     built.fragile = bool(scenario.fault)
     built.down_lines = build_down_lines(scenario, len(edges))
     built.transport = scenario.network.transport.made(built)

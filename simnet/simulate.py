@@ -280,7 +280,8 @@ def assemble(
     """An engine with all agents and faults at the start of a run, which is on the record."""
     scenario, graph = built.scenario, built.graph
     streams, compute = Streams(scenario.seed), scenario.compute.read(scenario.find)
-    engine = build_engine(scenario, graph, bus, scoreboard(built, threads), threads)
+    engine = build_engine(scenario, graph, bus, scoreboard(built, threads))
+    engine.threads = threads or Threads()
     for happening in happenings(scenario.fault, graph, streams, scenario.find):
         schedule(engine, happening)
     if scenario.until is not None:

@@ -54,7 +54,8 @@ class BatchSolver:
     """Solves and measures; the answers depend on nothing that was asked before."""
 
     def __init__(self, threads: Threads | None = None) -> None:
-        self._threads = threads or Threads()
+        self.threads = threads or Threads()
+        """Who answers large requests."""
         self._memory: dict[str, Vector] = {}
         """The largest arrays, used again and again: to get fresh pages costs more than the arithmetic in them."""
         self._objectives: Sequence[LocalObjective] = ()
@@ -85,7 +86,7 @@ class BatchSolver:
         """The answers with those that are not `found` yet: large requests are shared, the others have one thread."""
         left = [place for place, answer in enumerate(found) if answer is None]
         large = [place for place in left if objective(requests[place]).worth_a_thread]
-        answers = dict(zip(large, self._threads.map(lambda place: requests[place].answer(), large), strict=True))
+        answers = dict(zip(large, self.threads.map(lambda place: requests[place].answer(), large), strict=True))
         return [
             (answers[place] if place in answers else requests[place].answer()) if answer is None else answer
             for place, answer in enumerate(found)

@@ -23,17 +23,20 @@ of twenty rows of twenty features to be one stack from the first problem to the 
 
 
 class SolveBatches:
-    """Collects the local work of an instant; `later` calls a function when nothing else is left to do at it."""
+    """Collects the local work of an instant; `later` calls a function when nothing else is left to do at it.
+
+    `threads` tells who solves large problems.
+    """
 
     def __init__(
         self,
         signal: Callable[[], Signal],
         later: Callable[[Callable[[], None]], None],
-        threads: Threads | None = None,
+        threads: Callable[[], Threads] = Threads,
     ) -> None:
-        self._signal, self._later = signal, later
+        self._signal, self._later, self._threads = signal, later, threads
         self._waiting: list[tuple[Work, Signal]] = []
-        self._solver = BatchSolver(threads)
+        self._solver = BatchSolver()
 
     def add(self, work: Work) -> Signal:
         """Take on an agent's work; what to wait for, its value is the outcome."""
@@ -45,6 +48,7 @@ class SolveBatches:
 
     def _solve(self) -> None:
         waiting, self._waiting = self._waiting, []
+        self._solver.threads = self._threads()
         for first in range(0, len(waiting), BATCH):
             batch = waiting[first : first + BATCH]
             for (_, signal), outcome in zip(batch, solve_all([work for work, _ in batch], self._solver), strict=True):
