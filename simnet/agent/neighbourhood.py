@@ -36,9 +36,9 @@ class Neighbourhood:
         """Whether a message about a round may be used. Whoever takes it in asks, and refuses what may not."""
         self._aligned = aligned
         self._now = [Known(peer, 0, initial) for peer in peers]
-        self._ahead: list[dict[int, Parts]] = [{} for _ in peers] if aligned else []
+        self._ahead: Sequence[dict[int, Parts]] = [{} for _ in peers] if aligned else ()
         self._heard = [0] * len(self.peers)
-        self._rounds: list[set[int]] = [set() for _ in peers] if aligned else []
+        self._rounds: Sequence[set[int]] = [set() for _ in peers] if aligned else ()
         self._written_off = [0] * len(self._rounds)
         self._round = 0
         self.used = False

@@ -159,15 +159,9 @@ class LocalObjective(Objective):
         self._scale = _as_array(self.scale)
         self._y = y
         self._A: Matrix = fold_labels(X, y)
-        self.transposed: Matrix
-        """Aᵀ: one row per feature."""
-        if isinstance(self._A, scipy.sparse.csr_array):
-            # A copy: products with it are a tenth faster than scattering through the arrays of A.
-            self.transposed = self._A.T.tocsr()
-            entries = self._A.data
-        else:
-            self.transposed = self._A.T
-            entries = self.transposed.ravel()
+        # A copy: products with it are a tenth faster than scattering through the arrays of A.
+        self._sparse_transposed = self._A.T.tocsr() if isinstance(self._A, scipy.sparse.csr_array) else None
+        entries = self._A.data if isinstance(self._A, scipy.sparse.csr_array) else self._A.T.ravel()
         self.stored = entries.size
         self.smoothness: float = weight * loss.smoothness * float(entries.dot(entries)) / self.rows
         """A bound on the eigenvalues of the loss term's Hessian: c1 times the trace of AᵀA/m."""
@@ -179,6 +173,11 @@ class LocalObjective(Objective):
         # A product with one row or one column is another routine for a stack of them than for one.
         few = min(self.rows, self.features) > 1 and self.features <= _FEW and self.stored <= _TINY and not self.sparse
         return _shared_key(self.rows, self.features, id(self.loss)) if few else None
+
+    @property
+    def transposed(self) -> Matrix:
+        """Aᵀ: one row per feature."""
+        return cast("Matrix", self._A.T) if self._sparse_transposed is None else self._sparse_transposed
 
     @property
     def sparse(self) -> bool:

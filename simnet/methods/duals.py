@@ -28,6 +28,12 @@ def constant(step: float) -> Steps:
     return lambda t: step
 
 
+@lru_cache(maxsize=1 << 10)
+def _limit(domain: float, eta: float, degree: float) -> tuple[float]:
+    """How long a neighbour's model may be; agents that are alike share it."""
+    return (min(LARGEST, domain / (4.0 * eta * max(degree, 1.0))),)
+
+
 class Duals(ABC):
     """The dual variable of one agent with `degree` neighbours."""
 
@@ -70,7 +76,7 @@ class Duals(ABC):
         One round's messages alone do not carry the linear term out of its domain. Those of many rounds may, and then
         the agent does not solve (`AdmmPeer.outside`).
         """
-        return (min(LARGEST, domain / (4.0 * eta * max(self._degree, 1.0))),)
+        return _limit(domain, eta, self._degree)
 
     def step(self, t: int) -> float:
         """The dual step of a round, 0 where there is none."""

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import scipy
@@ -197,14 +198,12 @@ class DelaySampler:
 _NOTHING: array[float] = array("d")
 
 
-class FirstDelays:
+class FirstDelays(msgspec.Struct, gc=False, eq=False):
     """The numbers of a link's first messages, which its sampler has drawn together with those of other links."""
 
-    __slots__ = ("_place", "_sampler", "_taken")
-
-    def __init__(self, sampler: DelaySampler, place: int) -> None:
-        self._sampler, self._place = sampler, place
-        self._taken = 0
+    _sampler: DelaySampler
+    _place: int
+    _taken: int = 0
 
     def __iter__(self) -> Iterator[float]:
         return self

@@ -30,16 +30,6 @@ _TOGETHER = 1024
 """Ages that are sorted into bins together."""
 
 
-class _Releases:
-    """Rounds and times of one agent's releases, in order."""
-
-    __slots__ = ("rounds", "times")
-
-    def __init__(self) -> None:
-        self.rounds = array("I")
-        self.times = array("d")
-
-
 class _Ages:
     """Ages in seconds of the values of one round, or of all."""
 
@@ -78,7 +68,9 @@ class UsedValues:
     """Counts values as they are used. However they come, together or one by one, the figures are the same."""
 
     def __init__(self) -> None:
-        self._releases: list[_Releases] = []
+        self._rounds: list[array[int]] = []
+        """Of each agent's releases, in order; `_times` has their times."""
+        self._times: list[array[float]] = []
         self._open: dict[int, tuple[Counter[int], _Ages]] = {}
         self._missed_in: Counter[int] = Counter()
         self.staleness: Counter[int] = Counter()
@@ -88,13 +80,13 @@ class UsedValues:
 
     def open(self, agents: int) -> None:
         """Start with so many agents."""
-        self._releases = [_Releases() for _ in range(agents)]
+        self._rounds = [array("I") for _ in range(agents)]
+        self._times = [array("d") for _ in range(agents)]
 
     def released(self, t: float, agent: int, round: int) -> None:
         """An agent made a release."""
-        found = self._releases[agent]
-        found.rounds.append(round)
-        found.times.append(t)
+        self._rounds[agent].append(round)
+        self._times[agent].append(t)
 
     def used(self, t: float, round: int, peers: Sequence[int], staleness: Sequence[int]) -> int:
         """A round used one value of each of these peers, so many rounds old; how many of them are missed."""
@@ -105,13 +97,12 @@ class UsedValues:
         total, longest, new, missed = ages.total, ages.longest, ages.new, 0
         for peer, behind in zip(peers, staleness, strict=True):
             stale[behind] += 1
-            releases = self._releases[peer]
-            rounds = releases.rounds
+            rounds = self._rounds[peer]
             value = len(rounds) - 1
             if value >= 0 and rounds[-1] != round - behind:
                 value = bisect_right(rounds, round - behind) - 1
                 missed += bisect_right(rounds, round) - 1 > value
-            age = t - releases.times[value] if value >= 0 else t
+            age = t - self._times[peer][value] if value >= 0 else t
             total += age
             if age > longest:
                 longest = age
