@@ -17,7 +17,7 @@ SMOKE := tests/scenario/test_messages.py tests/scenario/test_overrides.py tests/
 	tests/report tests/live/test_certificates.py tests/cli/test_cli.py tests/scenarios/test_digests.py \
 	--deselect tests/studies/test_aggregate.py::test_the_bootstrap_interval_is_near_scipys
 
-.PHONY: run test explore mutate lowest pythons live-check lint format docs bench scale validate figure figures studies frontier clean
+.PHONY: run test explore mutate lowest pythons live-check lint format docs bench scale scale-full validate figure figures studies frontier clean
 
 run: .venv/installed
 	$(BIN)/simnet run scenarios/quickstart.toml
@@ -71,6 +71,11 @@ bench: .venv/installed-dev
 # The largest network that we measure: about a quarter of an hour and 3 GiB. `make bench` stops at a tenth of it.
 scale: .venv/installed-dev
 	$(BIN)/python -m benchmarks.scale --full
+	$(BIN)/python -m benchmarks.page
+
+# A million agents: hours, and 24 GiB.
+scale-full: .venv/installed-dev
+	$(BIN)/python -m benchmarks.scale --million
 	$(BIN)/python -m benchmarks.page
 
 # simnet beside ns-3, in an environment of its own; docs/validation.md is filled from what it finds. Takes minutes.

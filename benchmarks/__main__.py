@@ -21,6 +21,8 @@ ALL = {
     "whole_run": [],
     "overhead": [],
     "scale": [],
+    "memory": [],
+    "threads": [],
     "study": [],
 }
 """Modules, with their arguments."""

@@ -1,7 +1,8 @@
-"""How the cost of an agent's round grows with the number of agents: 10², 10³ and 10⁴, with `--full` 10⁵ as well.
+"""How the cost of an agent's round grows with the number of agents: from 10² to 10⁴, and to 10⁵ or 10⁶ if asked.
 
-    python -m benchmarks.scale            about two minutes
-    python -m benchmarks.scale --full     about ten minutes and 3 GiB more: `make scale`
+    python -m benchmarks.scale             about two minutes
+    python -m benchmarks.scale --full      about ten minutes and 3 GiB more: `make scale`
+    python -m benchmarks.scale --million   some hours and 24 GiB more: `make scale-full`
 
 benchmarks/scale.toml with counters and without a log, each run in a process of its own. Time is CPU seconds of all
 that happens after the imports: data, graph, calibration, links, agents and their 30 rounds. What is over in seconds is
@@ -30,15 +31,19 @@ from simnet.record.metrics import Metrics
 from simnet.simulate import play
 
 SIZES = (100, 1_000, 10_000)
-LARGEST = 100_000
+LARGER = {"scale": (), "scale_full": (100_000,), "scale_million": (100_000, 1_000_000)}
+"""The sizes beyond, by where their numbers are left."""
 ENOUGH = 3_000
 """Agents whose runs make a measurement, in one or in several networks: a quarter of a minute."""
 ROWS, TEST_ROWS = 20, 1_000
+GOALS = {100_000: (6, 2), 1_000_000: (75, 12)}
+"""Minutes and GiB."""
 
 
 def scenario(agents: int, **changes: Any) -> Scenario:
     """The scenario with so many agents."""
-    sizes = {"topology.agents": agents, "data.rows": ROWS * agents + TEST_ROWS, "data.train": ROWS * agents}
+    sizes: dict[str, Any] = {"topology.agents": agents}
+    sizes |= {"data.rows": ROWS * agents + TEST_ROWS, "data.train": ROWS * agents, "limits.memory": "64 GiB"}
     return Scenario.load(Path(__file__).with_suffix(".toml")).with_(**sizes, **changes)
 
 
@@ -99,22 +104,26 @@ def ratios(rows: list[dict[str, Any]]) -> dict[str, float]:
 def limits(largest: dict[str, Any]) -> dict[str, float]:
     """What the largest network takes."""
     name = f"{largest['agents']:,} agents"
+    minutes, memory = GOALS[largest["agents"]]
     return {
-        f"minutes of {name} (goal: at most 10)": largest["wall_seconds"] / 60,
-        f"GiB of {name} (goal: at most 6)": largest["peak_mib"] / 1024,
+        f"minutes of {name} (goal: at most {minutes})": largest["wall_seconds"] / 60,
+        f"GiB of {name} (goal: at most {memory})": largest["peak_mib"] / 1024,
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help=f"also {LARGEST:,} agents")
+    larger = parser.add_mutually_exclusive_group()
+    larger.add_argument("--full", dest="name", action="store_const", const="scale_full", help="to 100,000 agents")
+    larger.add_argument("--million", dest="name", action="store_const", const="scale_million", help="to 1,000,000")
+    parser.set_defaults(name="scale")
     parser.add_argument("--agents", type=int, help="measure this size in this process and print it as JSON")
     options = parser.parse_args()
     if options.agents:
         print(json.dumps(measure(options.agents)))
         return
     before = [apart(agents) for agents in SIZES]
-    largest = [apart(LARGEST)] if options.full else []
+    largest = [apart(agents) for agents in LARGER[options.name]]
     after = [apart(agents) for agents in SIZES[:-1]]
     rows = [mean([*pair]) for pair in zip(before, after, strict=False)] + before[len(after) :] + largest
     for row in rows:
@@ -123,10 +132,8 @@ def main() -> None:
             f"{row['wall_seconds']:8.1f} s  {row['peak_mib']:8,.0f} MiB  "
             f"{row['messages']:>12,} messages"
         )
-    if options.full:
-        publish("scale_full", {"ratios": ratios(rows) | limits(rows[-1]), "sizes": rows})
-    else:
-        publish("scale", {"ratios": ratios(rows), "sizes": rows})
+    told = ratios(rows) | (limits(rows[-1]) if largest else {})
+    publish(options.name, {"ratios": told, "sizes": rows})
 
 
 if __name__ == "__main__":

@@ -126,7 +126,9 @@ class Link:
 
         `departure` is what the transmitter has said of it already: a shared medium has one transmission for all.
         """
-        starts, departs, packets, wire_bytes, refused = departure or self.admit(now, size)
+        if departure is None:
+            departure = self.admit(now, size) if self._lines else self.transmitter.admit(now, size)
+        starts, departs, packets, wire_bytes, refused = departure
         if self._timed is not None:
             arrives = departs + self._timed(departs)
         elif (delay := next(self._delays, None)) is not None:
