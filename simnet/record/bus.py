@@ -11,6 +11,7 @@ tells this subscriber nothing of the four. A record is made only if somebody els
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
 
@@ -147,11 +148,12 @@ class Bus:
 class Counters:
     """How often what happened at which agent; a message and its fate count where it was sent.
 
-    Flat lists, because a run adds to them with every message.
+    Flat arrays, because a run adds to them with every message: in a large network lists would lead to numbers that lie
+    anywhere.
     """
 
     def __init__(self) -> None:
-        self._of: dict[str, list[int]] = {name: [] for name in (*COUNTS, *_OTHERS)}
+        self._of = {name: array("q") for name in (*COUNTS, *_OTHERS)}
         # What every message adds to, without a look-up.
         self._messages, self.delivered, self._lost = (self._of[name] for name in ("messages", "delivered", "lost"))
         self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
@@ -163,7 +165,7 @@ class Counters:
     def open(self, agents: int) -> None:
         """Start from nothing with so many agents."""
         for counts in self._of.values():
-            counts[:] = [0] * agents
+            counts[:] = array("q", [0]) * agents
         self.values.open(agents)
 
     def add(self, agent: int, name: str, amount: int = 1) -> None:

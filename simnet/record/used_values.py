@@ -71,6 +71,9 @@ class UsedValues:
         self._rounds: list[array[int]] = []
         """Of each agent's releases, in order; `_times` has their times."""
         self._times: list[array[float]] = []
+        self._last_round, self._last_time = array("I"), array("d")
+        """Of each agent's newest release, 0 if there is none: of nearly all values that are used. They lie together,
+        because in a large network every visit to somewhere else is slow."""
         self._open: dict[int, tuple[Counter[int], _Ages]] = {}
         self._missed_in: Counter[int] = Counter()
         self.staleness: Counter[int] = Counter()
@@ -82,11 +85,13 @@ class UsedValues:
         """Start with so many agents."""
         self._rounds = [array("I") for _ in range(agents)]
         self._times = [array("d") for _ in range(agents)]
+        self._last_round, self._last_time = array("I", [0]) * agents, array("d", [0.0]) * agents
 
     def released(self, t: float, agent: int, round: int) -> None:
         """An agent made a release."""
         self._rounds[agent].append(round)
         self._times[agent].append(t)
+        self._last_round[agent], self._last_time[agent] = round, t
 
     def used(self, t: float, round: int, peers: Sequence[int], staleness: Sequence[int]) -> int:
         """A round used one value of each of these peers, so many rounds old; how many of them are missed."""
@@ -95,14 +100,16 @@ class UsedValues:
             found = self._open[round] = Counter(), _Ages()
         stale, ages = found
         total, longest, new, missed = ages.total, ages.longest, ages.new, 0
+        last_round, last_time = self._last_round, self._last_time
         for peer, behind in zip(peers, staleness, strict=True):
             stale[behind] += 1
-            rounds = self._rounds[peer]
-            value = len(rounds) - 1
-            if value >= 0 and rounds[-1] != round - behind:
+            if last_round[peer] == round - behind:
+                age = t - last_time[peer]
+            else:
+                rounds = self._rounds[peer]
                 value = bisect_right(rounds, round - behind) - 1
                 missed += bisect_right(rounds, round) - 1 > value
-            age = t - self._times[peer][value] if value >= 0 else t
+                age = t - self._times[peer][value] if value >= 0 else t
             total += age
             if age > longest:
                 longest = age

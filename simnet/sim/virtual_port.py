@@ -30,6 +30,12 @@ class VirtualPort:
     the restart, and whatever is sent to the agent does not reach it.
     """
 
+    __slots__ = (
+        *("agent", "done", "down", "emit", "gone", "inbox", "neighbours", "slowness"),
+        *("_answers", "_audience", "_downtime", "_engine", "_fell", "_neighbourhood", "_recovery", "_relapsed"),
+        *("_restart", "_rounds", "_waiting", "_work_time", "_writer"),
+    )
+
     def __init__(
         self,
         engine: VirtualEngine,

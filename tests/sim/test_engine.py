@@ -18,6 +18,7 @@ from simnet.record import events
 from simnet.record.bus import Bus
 from simnet.record.log import LogWriter
 from simnet.sim.engine import VirtualEngine, evaluation_done
+from simnet.sim.virtual_port import VirtualPort
 from simnet.simulate import assemble
 from tests.worlds import TICKS, world
 
@@ -131,17 +132,17 @@ def test_nothing_is_recorded_after_the_last_agent_has_finished(name, finish):
     assert [event.kind for event in heard] == [event.kind for _, _, event in run(WORLDS[name]).events]
 
 
-def test_agents_that_all_wait_for_ever_stop_the_run_with_a_sentence():
+def test_agents_that_all_wait_for_ever_stop_the_run_with_a_sentence(monkeypatch):
     crash = {"kind": "crash", "agent": 0, "at": 0.05, "duration": 1}
     engine = assemble(build(world(fault=[crash])), Bus())
-    engine.ports[0].rise = lambda: None
+    monkeypatch.setattr(VirtualPort, "rise", lambda port: None)
     with pytest.raises(SimnetError, match=r"the simulation stalled at t = 1\.05 s: every agent waits"):
         engine.run()
 
 
-def test_an_error_of_an_agent_is_the_error_of_the_run():
+def test_an_error_of_an_agent_is_the_error_of_the_run(monkeypatch):
     engine = assemble(build(world()), Bus())
-    engine.ports[2].finished = lambda round, peer, outputs: 1 / 0
+    monkeypatch.setattr(VirtualPort, "finished", lambda port, round, peer, outputs: 1 / (port.agent - 2))
     with pytest.raises(ZeroDivisionError):
         engine.run()
 
