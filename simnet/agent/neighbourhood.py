@@ -50,7 +50,10 @@ class Neighbourhood:
         """What a neighbour that has lost its state is told about itself, from the last message of it."""
 
     def hear(self, peer: int, round: int, parts: Parts | None) -> None:
-        """A message from `peer` about its `round`: a value, or None for a notice that there is none."""
+        """A message from `peer` about its `round`: a value, or None for a notice that there is none.
+
+        Whoever takes messages in lets none of a stranger through: it would count for a neighbour.
+        """
         self._news.append((peer, round, parts))
 
     def _learn(self) -> None:
