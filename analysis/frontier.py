@@ -224,8 +224,8 @@ def patient(row: Settings) -> Settings:
 
 def on(row: Settings, link: str) -> Settings:
     """The same on a network."""
-    found = {name: value for name, value in patient(row).items() if name != "network.codec"}
-    return found | {"name": f"{row['name']} on {link}", "network": {"codec": row["network.codec"], **NETWORKS[link]}}
+    parts = {f"network.{name}": NETWORKS[link].get(name, {}) for name in ("pacing", "link", "channel")}
+    return patient(row) | {"name": f"{row['name']} on {link}"} | parts
 
 
 def carried(row: Settings, rows: int, to: int) -> Settings:
