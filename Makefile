@@ -111,7 +111,7 @@ studies: .venv/installed
 # Chooses settings on rows set aside, reports them on all others, and fills docs/frontier.md. Goes on where it was stopped;
 # from nothing it takes about an hour on two cores. Without SIMNET_DATA what is stored of ijcnn1 stays as it is.
 frontier: .venv/installed
-	for step in tune choose report store page; do \
+	for step in tune choose report audit store page; do \
 		$(BIN)/python -m analysis.frontier $$step results/frontier || exit 1; done
 
 # Every figure and table of the papers; goes on where it was stopped, and says which data it has not got. What is stored

@@ -421,8 +421,16 @@ def error(runs: pl.DataFrame, entry: str) -> str:
     return f"{float(runs.filter(entry=entry)['error'].to_numpy().mean()):.3f}"
 
 
+def audits(table: pl.DataFrame) -> str:
+    """What an auditor found of each method."""
+    lines = ["| method | verdict | noise less than this share would be seen |", "|---|---|---:|"]
+    lines += [f"| {titled(row['entry'])} | {row['verdict']} | {row['seen']:.1%} |" for row in table.to_dicts()]
+    return "\n".join(lines) + f"\n\n{table['runs'][0]} runs on each of two neighbouring data sets.\n"
+
+
 PARTS: dict[str, Callable[[pl.DataFrame], str]] = {
     "choices": choices,
+    "audits": audits,
     "adult": whole,
     "networks": networks,
     "slanted": by_epsilon,

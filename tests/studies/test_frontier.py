@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from analysis.frontier import HERE, NETWORKS, Tried, carried, names, patient, tried, tuning
+from analysis.frontier import HERE, NETWORKS, Chosen, Tried, carried, names, patient, reports, tried, tuning
 from analysis.frontier_grids import CASES, EPSILONS, IJCNN1, OURS, REPORT_SEEDS, TUNING_SEEDS, base_of, matched
 from analysis.frontier_page import GOALS, MISSING, PARTS, headline, told, verdict
 from simnet import Scenario
@@ -129,6 +130,14 @@ def test_what_reports_is_what_was_chosen():
                 assert row["method"] in OURS
 
 
+def test_every_private_method_of_the_study_held_in_its_audit():
+    table = pl.read_csv(DOCS / "frontier" / "audits.csv")
+    private = {entry.name for entry in CASES["adult"].entries if entry.private}
+    assert private <= set(table["entry"])
+    assert set(table["verdict"]) == {"holds"}
+    assert (table["at_least"] <= table["promised"]).all()
+
+
 def test_the_page_holds_what_the_stored_runs_say(tmp_path):
     page = (DOCS / "frontier.md").read_text(encoding="utf-8")
     assert told(page, DOCS / "frontier") == page
@@ -143,3 +152,15 @@ def test_a_goal_is_met_missed_or_within_what_is_allowed():
     assert verdict(None, 0.16, 0.004) == "not run |"
     assert {epsilon for *_, wanted in GOALS for epsilon in wanted} == set(EPSILONS)
     assert NETWORKS["lossy WAN"]["link"]["loss"] == 0.1
+
+
+def test_the_studies_that_report_are_made_of_the_choices_that_are_stored():
+    found: dict[str, list[Chosen]] = {}
+    for row in pl.read_csv(DOCS / "frontier" / "choices.csv").to_dicts():
+        settings = json.loads(row["settings"])
+        best = Tried(row["method"], row["epsilon"], settings, row["tuned_at"], ("last",))
+        found.setdefault(row["case"], []).append(Chosen(row["entry"], best, row["output"], None))
+    made = reports(found)
+    assert set(made) == set(REPORTS)
+    for name, content in made.items():
+        assert tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8")) == content
