@@ -22,7 +22,6 @@ ALL = {
     "overhead": [],
     "scale": [],
     "memory": [],
-    "threads": [],
     "study": [],
 }
 """Modules, with their arguments."""

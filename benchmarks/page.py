@@ -89,14 +89,6 @@ def memory(found: dict[str, Any]) -> str:
     return table(("part", "bytes per agent"), rows)
 
 
-def threads(found: dict[str, Any]) -> str:
-    rows = [
-        (row["run"], f"{row['share']:.0%}", f"{row['bound']:.2f}", f"{row['wall']:.2f}" if row["wall"] else "–")
-        for row in found["runs"]
-    ]
-    return table(("run", "shared by threads", "two threads at most", "two threads, measured"), rows)
-
-
 def profile(found: dict[str, Any]) -> str:
     runs = found["shares"]
     first = next(iter(runs.values()))
@@ -201,7 +193,6 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "scale_full": scale,
     "scale_million": scale,
     "memory": memory,
-    "threads": threads,
     "validation.lines": lines,
     "validation.cells": cells,
     "validation.transfers": transfers,

@@ -26,7 +26,6 @@ from simnet.diagnostics import tell
 from simnet.errors import LogError, ScenarioError, ScenarioWarning
 from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.learning.task import Task
-from simnet.learning.threads import Threads
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
 from simnet.network.topology import agent_names
@@ -170,7 +169,6 @@ def run(
     *,
     progress: Progress | None = None,
     attach: Sequence[Attachment] = (),
-    workers: int = 1,
 ) -> Result:
     """Simulate a scenario. A `ScenarioWarning` says what its author should know before.
 
@@ -179,7 +177,6 @@ def run(
         out: where run folders go; None keeps everything in memory.
         progress: told after every evaluated round.
         attach: the user's own SimPy processes, such as cross traffic; the log names them.
-        workers: threads that share large local problems; the record does not depend on how many there are.
 
     >>> from simnet import Scenario, run
     >>> quick = {"data": {"source": "synthetic"}, "algorithm": {"name": "admm"}, "rounds": 2}
@@ -191,7 +188,7 @@ def run(
             "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "
             "such runs could share it; choose 'fresh'"
         )
-    threads, started, needed = Threads(workers), perf_counter(), estimate(scenario)
+    started, needed = perf_counter(), estimate(scenario)
     if needed.time > _LONG:
         warnings.warn(f"the run needs {needed}, by a rough estimate", ScenarioWarning, stacklevel=2)
     built = build(scenario)
@@ -208,7 +205,7 @@ def run(
         warnings.warn(sentence, ScenarioWarning, stacklevel=2)
     # An error of the user's own processes is theirs.
     with nullcontext() if attach else within_numbers(scenario):
-        return keep(built, out, lambda bus: play(built, bus, attach=attach, threads=threads), progress=progress)
+        return keep(built, out, lambda bus: play(built, bus, attach=attach), progress=progress)
 
 
 def keep(
@@ -256,32 +253,18 @@ def record(
 
 
 @gc_paused()
-def play(
-    built: World,
-    bus: Bus,
-    peers: Sequence[Peer] | None = None,
-    *,
-    attach: Sequence[Attachment] = (),
-    threads: Threads | None = None,
-) -> None:
+def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None, *, attach: Sequence[Attachment] = ()) -> None:
     """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
-    with threads or Threads() as ready:
-        assemble(built, bus, peers, attach=attach, threads=ready).run()
+    assemble(built, bus, peers, attach=attach).run()
 
 
 def assemble(
-    built: World,
-    bus: Bus,
-    peers: Sequence[Peer] | None = None,
-    *,
-    attach: Sequence[Attachment] = (),
-    threads: Threads | None = None,
+    built: World, bus: Bus, peers: Sequence[Peer] | None = None, *, attach: Sequence[Attachment] = ()
 ) -> VirtualEngine:
     """An engine with all agents and faults at the start of a run, which is on the record."""
     scenario, graph = built.scenario, built.graph
     streams, compute = Streams(scenario.seed), scenario.compute.read(scenario.find)
-    engine = build_engine(scenario, graph, bus, scoreboard(built, threads))
-    engine.threads = threads or Threads()
+    engine = build_engine(scenario, graph, bus, scoreboard(built))
     for happening in happenings(scenario.fault, graph, streams, scenario.find):
         schedule(engine, happening)
     if scenario.until is not None:
@@ -351,11 +334,11 @@ def _begin_at_the_start(built: World, peers: Sequence[Peer]) -> None:
         )
 
 
-def scoreboard(built: World, threads: Threads | None = None) -> Scoreboard:
+def scoreboard(built: World) -> Scoreboard:
     """What turns the agents' states into figures, round by round."""
     test, scenario = built.learning.test, built.scenario
     names, counts = [output.called for output in scenario.output], headline(scenario.output)
-    evaluator = Evaluator(built.objectives, test, scenario.learned, scenario.metric, names, counts, threads=threads)
+    evaluator = Evaluator(built.objectives, test, scenario.learned, scenario.metric, names, counts)
     return Scoreboard(evaluator, built.agents, built.objectives[0].start, scenario.rounds, len(names))
 
 

@@ -26,7 +26,6 @@ def run(
     sets: Set = None,
     seed: Seed = None,
     out: Out = Path("runs"),
-    workers: Annotated[int, typer.Option(min=1, help="Threads that share large local problems.")] = 1,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -37,7 +36,7 @@ def run(
     from simnet.simulate import run as simulate
 
     with progress(scenario.name, quiet=json or verbose) as tell:
-        result = simulate(scenario, out, progress=tell, workers=workers)
+        result = simulate(scenario, out, progress=tell)
     if json:
         show_json(result.summary)
     else:

@@ -9,8 +9,6 @@ request would find alone (`answer`), so it does not matter who is answered with 
 - numpy's product of two stacks calls for each matrix the routine that a single product calls. (A matrix of one row or
   one column is the exception; `LocalObjective.batch_key` leaves it out.)
 
-Requests that are in no batch and have many rows are shared between threads, if there are some.
-
 A problem is solved in a batch as long as everything goes as it nearly always does: the solver's inverse
 Hessian fits, and every full step is accepted. A problem that needs more is left as it was and solved alone.
 """
@@ -18,17 +16,16 @@ Hessian fits, and every full step is accepted. A problem that needs more is left
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from simnet.learning.inverse_hessian import NEAR, FullBfgs, triangle_places, update
 from simnet.learning.objective import LocalObjective, Loss, Measurement, Stack
-from simnet.learning.row_objective import BatchKey, Objective
+from simnet.learning.row_objective import BatchKey
 from simnet.learning.solver import ENOUGH, PATIENCE, POOR, PROGRESS, Problem, Solution
-from simnet.learning.threads import Threads
 from simnet.vectors import Vector
 
 LEAST = 4
@@ -36,26 +33,13 @@ LEAST = 4
 ROOM = 2**16
 """Entries of a stack of matrices: enough agents to share the cost of a call, few enough to stay in the cache."""
 
-Answer = TypeVar("Answer")
-Answered = TypeVar("Answered", covariant=True)
-
-
-class Request(Protocol[Answered]):
-    """A problem or a measurement."""
-
-    def answer(self) -> Answered:
-        """Its answer, found alone."""
-
-
 Mask = npt.NDArray[np.bool_]
 
 
 class BatchSolver:
     """Solves and measures; the answers depend on nothing that was asked before."""
 
-    def __init__(self, threads: Threads | None = None) -> None:
-        self.threads = threads or Threads()
-        """Who answers large requests."""
+    def __init__(self) -> None:
         self._memory: dict[str, Vector] = {}
         """The largest arrays, used again and again: to get fresh pages costs more than the arithmetic in them."""
         self._objectives: Sequence[LocalObjective] = ()
@@ -67,7 +51,7 @@ class BatchSolver:
         for places in batches(_batch_key(problem) for problem in problems):
             for place, solution in zip(places, self._descend([problems[place] for place in places]), strict=True):
                 found[place] = solution
-        return self._with_the_others(found, problems, lambda problem: problem.solver.objective)
+        return [solution or problem.answer() for problem, solution in zip(problems, found, strict=True)]
 
     def measure(self, measurements: Sequence[Measurement]) -> list[float]:
         """The answer to each measurement."""
@@ -75,22 +59,7 @@ class BatchSolver:
         for places in batches(measurement.objective.batch_key for measurement in measurements):
             for place, value in zip(places, self._means([measurements[place] for place in places]), strict=True):
                 found[place] = value
-        return self._with_the_others(found, measurements, lambda measurement: measurement.objective)
-
-    def _with_the_others(
-        self,
-        found: list[Answer | None],
-        requests: Sequence[Request[Answer]],
-        objective: Callable[[Any], Objective],
-    ) -> list[Answer]:
-        """The answers with those that are not `found` yet: large requests are shared, the others have one thread."""
-        left = [place for place, answer in enumerate(found) if answer is None]
-        large = [place for place in left if objective(requests[place]).worth_a_thread]
-        answers = dict(zip(large, self.threads.map(lambda place: requests[place].answer(), large), strict=True))
-        return [
-            (answers[place] if place in answers else requests[place].answer()) if answer is None else answer
-            for place, answer in enumerate(found)
-        ]
+        return [each.answer() if value is None else value for each, value in zip(measurements, found, strict=True)]
 
     def _means(self, batch: Sequence[Measurement]) -> list[float]:
         objectives = cast("list[LocalObjective]", [measurement.objective for measurement in batch])

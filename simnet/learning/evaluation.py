@@ -19,7 +19,6 @@ from simnet.learning.metric_parts import Metric
 from simnet.learning.objective import Measurement
 from simnet.learning.row_objective import Objective
 from simnet.learning.task import Models, Task
-from simnet.learning.threads import Threads
 from simnet.vectors import Vector
 
 
@@ -67,8 +66,6 @@ class Evaluator:
         metrics: Sequence[Metric] = (),
         outputs: Sequence[str] = (),
         headline: int | None = None,
-        *,
-        threads: Threads | None = None,
     ) -> None:
         self._parts = parts
         self._test = test
@@ -82,7 +79,7 @@ class Evaluator:
         self._losses, self._errors = np.zeros(len(parts)), np.zeros(models)
         self._weights = np.array([part.weight for part in parts])
         self._regularisers = np.array([part.regulariser for part in parts])
-        self._solver = BatchSolver(threads)
+        self._solver = BatchSolver()
 
     def evaluate(self, thetas: Models, duals: Models | None = None, outputs: Sequence[Models] = ()) -> Evaluation:
         """All measures, for one model per agent, and for one per agent of each output."""

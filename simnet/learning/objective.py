@@ -30,7 +30,6 @@ Stack: TypeAlias = npt.NDArray[np.float64]
 """A number, a vector or a matrix for each of several problems."""
 
 _TINY, _FEW = 4096, 256  # entries and features; a product with more entries costs more than its call
-_MANY = 2**15  # entries; a product with fewer is over before another thread has woken up
 _BLOCK = 2048  # rows of a sparse matrix made dense at a time for a Hessian
 
 
@@ -165,7 +164,6 @@ class LocalObjective(Objective):
         self.stored = entries.size
         self.smoothness: float = weight * loss.smoothness * float(entries.dot(entries)) / self.rows
         """A bound on the eigenvalues of the loss term's Hessian: c1 times the trace of AᵀA/m."""
-        self.worth_a_thread = self.stored >= _MANY
         self.batch_key = self._batch_key()
         """None if the objective is too large for batches to be faster, or sparse."""
 

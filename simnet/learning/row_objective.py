@@ -43,8 +43,6 @@ class Objective(ABC):
 
     batch_key: BatchKey | None = None
     """What objectives have in common that can be solved in one batch; None for those that are solved alone."""
-    worth_a_thread: bool = False
-    """Whether its losses and gradients let other threads run, most of the time that they take."""
     bound: float | None = None
     """Where the task promises a bound on a row's gradient without a proof of ours, each row is shortened to it."""
     proven_bound: ClassVar[float] = math.inf

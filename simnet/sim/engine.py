@@ -35,7 +35,6 @@ from simpy.events import EventPriority
 
 from simnet.errors import SimnetError
 from simnet.learning.evaluation import RoundFigures, Scoreboard, State
-from simnet.learning.threads import Threads
 from simnet.methods.peer import Work
 from simnet.network.frame import Frame, Kind
 from simnet.network.link import Link, Passage
@@ -80,8 +79,6 @@ class VirtualEngine:
         """The line of each agent over which everything comes in; empty if that takes no time."""
         self.cut: dict[tuple[int, int], int] = {}
         """Directions, as sender and receiver, that carry nothing now, with the number of faults that cut them."""
-        self.threads = Threads()
-        """Who solves large local problems."""
         self.fragile = False
         """Something may break: what is on its way is remembered by its sender."""
         self._outbox: dict[int, list[tuple[Message, Passage, int, list[Message]]]] = {}
@@ -89,14 +86,16 @@ class VirtualEngine:
         self.meeting = Meeting(
             self.signal, agents, lambda: not self.in_flight, lambda agent: not self.ports[agent].down
         )
-        self._batches = SolveBatches(self.signal, lambda then: self.at(self.now, then, SOLVING), lambda: self.threads)
+        self._batches = SolveBatches(self.signal, lambda then: self.at(self.now, then, SOLVING))
         self._shared_medium = shared_medium
-        self._messages, self._unfinished, self._over = 0, agents, False
+        self._messages = 0
+        self._unfinished, self._over = agents, False
         # A message is not a `simpy.Event`, but all that SimPy's queue asks of one.
         self._post = cast(Callable[[Message, EventPriority, float], None], self.env.schedule)
         # What happens at the end of a message's way; all messages with the same end share one tuple.
         self._on_intake, self._on_loss, self._on_copy = (self._take_in,), (self._lose,), (self._repeat,)
-        self._on_door, self._on_arrival = (self._queue,), self._on_intake
+        self._on_door = (self._queue,)
+        self._on_arrival = self._on_intake
 
     @property
     def now(self) -> float:

@@ -13,7 +13,6 @@ from typing import Any
 from simnet.learning.batch_solver import BatchSolver
 from simnet.learning.objective import Measurement
 from simnet.learning.solver import Problem
-from simnet.learning.threads import Threads
 from simnet.methods.peer import Proposal, Work
 from simnet.sim.sim_events import Signal
 
@@ -23,18 +22,10 @@ of twenty rows of twenty features to be one stack from the first problem to the 
 
 
 class SolveBatches:
-    """Collects the local work of an instant; `later` calls a function when nothing else is left to do at it.
+    """Collects the local work of an instant; `later` calls a function when nothing else is left to do at it."""
 
-    `threads` tells who solves large problems.
-    """
-
-    def __init__(
-        self,
-        signal: Callable[[], Signal],
-        later: Callable[[Callable[[], None]], None],
-        threads: Callable[[], Threads] = Threads,
-    ) -> None:
-        self._signal, self._later, self._threads = signal, later, threads
+    def __init__(self, signal: Callable[[], Signal], later: Callable[[Callable[[], None]], None]) -> None:
+        self._signal, self._later = signal, later
         self._waiting: list[tuple[Work, Signal]] = []
         self._solver = BatchSolver()
 
@@ -48,7 +39,6 @@ class SolveBatches:
 
     def _solve(self) -> None:
         waiting, self._waiting = self._waiting, []
-        self._solver.threads = self._threads()
         for first in range(0, len(waiting), BATCH):
             batch = waiting[first : first + BATCH]
             for (_, signal), outcome in zip(batch, solve_all([work for work, _ in batch], self._solver), strict=True):

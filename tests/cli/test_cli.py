@@ -73,14 +73,6 @@ def test_the_resolved_scenario_of_a_run_reproduces_it(scenario, tmp_path):
     assert again["digest"] == first["digest"]
 
 
-def test_the_number_of_workers_changes_no_digest_and_is_at_least_one(scenario, tmp_path):
-    one, two = (simnet("run", "tiny.toml", "--json", "--workers", n, cwd=tmp_path) for n in ("1", "2"))
-    assert json.loads(one.stdout)["digest"] == json.loads(two.stdout)["digest"]
-    none = simnet("run", "tiny.toml", "--workers", "0", cwd=tmp_path)
-    assert none.returncode == 2
-    assert "--workers" in none.stderr
-
-
 def test_overrides_and_seed_reach_the_run(scenario, tmp_path):
     words = ("--set", "rounds=2", "--set", 'network.link.loss={kind="bernoulli", p=1.0}', "--seed", "9")
     summary = json.loads(simnet("run", "tiny.toml", "--json", *words, cwd=tmp_path).stdout)

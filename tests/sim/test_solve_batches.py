@@ -89,7 +89,7 @@ class _Trivial:
 
     def __init__(self) -> None:
         self.solver = self.objective = self.start = self.theta = self
-        self.age, self.batch_key, self.worth_a_thread = 0.0, None, False
+        self.age, self.batch_key = 0.0, None
 
     def answer(self) -> np.ndarray:
         return np.zeros(2)
