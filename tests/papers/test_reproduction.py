@@ -272,3 +272,10 @@ def test_table_ones_penalty_is_chosen_by_the_training_loss_over_all_its_data_set
     assert found.filter("chosen")["algorithm.eta"].to_list() == [0.1]
     assert found["n"].to_list() == [4, 4]
     assert found["sets"].to_list() == [2, 2]
+
+
+def test_table_one_has_the_penalty_that_the_rule_chose():
+    (best,) = pl.read_csv(FIGURES / "tuning-pdml-table.csv").filter("chosen").to_dicts()
+    study_file = tomllib.loads((sweep.STUDIES / "pdml-table-1.toml").read_text(encoding="utf-8"))
+    for field in ("eta", "regulariser"):
+        assert study_file["scenario"]["algorithm"][field] == best[f"algorithm.{field}"]
