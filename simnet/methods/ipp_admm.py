@@ -246,7 +246,7 @@ class IppAdmmPeer(PpAdmmPeer):
     line 13      agent.program: `port.broadcast(t, payload)`
     lines 14-16  admm.AdmmPeer: `if sent is not None:`
     lines 17-21  agent.program: `known = neighbourhood.read()`
-    lines 17-21  agent.neighbourhood.Neighbourhood: `return list(self._now.values())`
+    lines 17-21  agent.neighbourhood.Neighbourhood: `self._now[place] = Known(last.peer, round, parts,`
     lines 22-23  duals.NodeDuals: `self._dual = self._dual + (self._step(t) / 2) * (self._degree * model - total)`
     """
 

@@ -76,7 +76,7 @@ def _refuse_strange(rounds: pl.DataFrame, by: Sequence[str], cost: str) -> None:
     for name in (*by, cost, "test_error"):
         if name not in rounds.columns:
             raise SimnetError(f"{name}: the rounds have no such column, choose a cost from {', '.join(COSTS)}")
-        if name not in by and not rounds.schema[name].is_numeric():
+        if name not in by and not (rounds.schema[name].is_numeric() or rounds.schema[name] == pl.Null):
             raise SimnetError(f"{name}: the rounds hold no numbers there")
 
 
