@@ -113,6 +113,13 @@ def test_every_setting_keeps_the_budget(files):
     assert [each.method for each in found.settings if each.control] == list(methods)
 
 
+def test_the_scenario_that_is_written_can_run(files):
+    # The η that is enough for few rounds is not enough for all of them.
+    found = plan("readings.csv", target=0.3, **(ASKED | {"skew": None}), **(SMALL | {"methods": ["pp-admm"]}))
+    assert len({each.algorithm["eta"] for each in found.settings}) > 2
+    assert build(Scenario.load(found.write()[0])).scenario.rounds == SMALL["rounds"]
+
+
 def test_every_setting_keeps_the_budget_under_every_seed(files):
     # A seed deals other rows: the smallest agent may have `min_rows` of them under one seed, and many under another.
     found = plan("readings.csv", target=0.3, **ASKED, **SMALL)
