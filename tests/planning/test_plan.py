@@ -143,6 +143,11 @@ def test_a_budget_that_no_method_can_keep_says_why(files):
         plan("readings.csv", target=0.3, **ASKED, **(SMALL | {"methods": ["dp-admm"]}))
 
 
+def test_a_budget_of_next_to_nothing_is_refused_in_a_sentence(files):
+    with pytest.raises(SimnetError, match=r"one-shot: privacy\.epsilon = 1e-06: .*nothing is left beside the moments"):
+        plan("readings.csv", target=0.3, **(ASKED | {"epsilon": 1e-6}), **(SMALL | {"methods": ["one-shot"]}))
+
+
 def test_a_target_below_the_optimum_or_above_a_constant_answer_is_refused(files):
     with pytest.raises(SimnetError, match=r"--target 0\.001: the optimum of all rows without privacy errs 0\."):
         plan("readings.csv", target=0.001, **ASKED, **SMALL)
