@@ -35,17 +35,17 @@ def sweep(
     try:
         with progress(plan.study.name, quiet=json or verbose, rate="runs/s") as tell:
             result = studies.sweep(plan, execute, tell)
+        if json:
+            show_json(sweep_json(plan, result))
+        else:
+            show(means_table(result))
+            say_failures(result)
+            if plan.study.common_noise:
+                say("the settings share their noise (common_noise): at most one of these runs may be published")
+            say(f"{len(plan.todo)} of {len(plan.runs)} runs were done now; study's folder: {result.folder}")
     except Interrupted as interrupted:
         interrupted.kept = "finished runs are kept, and the same command goes on"
         raise
-    if json:
-        show_json(sweep_json(plan, result))
-    else:
-        show(means_table(result))
-        say_failures(result)
-        if plan.study.common_noise:
-            say("the settings share their noise (common_noise): at most one of these runs may be published")
-        say(f"{len(plan.todo)} of {len(plan.runs)} runs were done now; study's folder: {result.folder}")
     raise typer.Exit(1 if result.failures.height else 0)
 
 
