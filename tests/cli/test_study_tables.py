@@ -72,16 +72,18 @@ def test_no_method_is_cut_beside_columns_that_must_not_be_wrapped(width):
 
 
 def test_a_turned_table_keeps_its_words_whole():
-    table = Table("algorithm", "calibration", "bytes", "in round", "note")
-    for _ in range(6):
-        table.add_row("noisy-nesterov", "proven", "10.66 kB\n≥ 10.66 kB", "2", "0.123 to 0.234 or more than that")
-    out = Console(width=50, file=io.StringIO())
+    methods = ("pp-admm", "ipp-admm", "pp-admm", "noisy-nesterov", "noisy-nesterov", "prox-rounds")
+    table = Table("algorithm", "calibration", "bytes", *(f"figure{k}" for k in range(8)))
+    for name in methods:
+        table.add_row(name, "proven", "10.66 kB\n≥ 10.66 kB", *["0.05434 ± 0.0091"] * 8)
+    out = Console(width=80, file=io.StringIO())
     parts = fitting(table, out)
     assert len(parts) > 1
     for part in parts:
         out.print(part)
-    assert out.file.getvalue().count("noisy-nesterov") == 6
-    assert out.file.getvalue().count("calibration") == len(parts)
+    told = out.file.getvalue()
+    assert all(told.count(f" {name} ") == methods.count(name) for name in methods)
+    assert told.count(" calibration ") == len(parts)
 
 
 def test_a_column_that_must_not_be_wrapped_is_whole_beside_long_ones():
