@@ -11,6 +11,9 @@ from simnet.cli.options import Interrupted, Json, Verbose, announce
 from simnet.cli.output import exact, say
 from simnet.errors import SimnetError
 
+KEPT = "finished runs are kept, and the same command goes on"
+"""What becomes of the runs of a study that was stopped."""
+
 
 def sweep(
     file: Annotated[Path, typer.Argument(help="Study file (TOML).", metavar="STUDY")],
@@ -35,17 +38,17 @@ def sweep(
     try:
         with progress(plan.study.name, quiet=json or verbose, rate="runs/s") as tell:
             result = studies.sweep(plan, execute, tell)
+        if json:
+            show_json(sweep_json(plan, result))
+        else:
+            show(means_table(result))
+            say_failures(result)
+            if plan.study.common_noise:
+                say("the settings share their noise (common_noise): at most one of these runs may be published")
+            say(f"{len(plan.todo)} of {len(plan.runs)} runs were done now; study's folder: {result.folder}")
     except Interrupted as interrupted:
-        interrupted.kept = "finished runs are kept, and the same command goes on"
+        interrupted.kept = KEPT
         raise
-    if json:
-        show_json(sweep_json(plan, result))
-    else:
-        show(means_table(result))
-        say_failures(result)
-        if plan.study.common_noise:
-            say("the settings share their noise (common_noise): at most one of these runs may be published")
-        say(f"{len(plan.todo)} of {len(plan.runs)} runs were done now; study's folder: {result.folder}")
     raise typer.Exit(1 if result.failures.height else 0)
 
 
@@ -69,8 +72,12 @@ def tune(
     plan = studies.plan_sweep(studies.read(file), out)
     refuse_rows_that_reports_touch(plan.runs)
     announce(*(run.scenario for run in plan.runs))
-    with progress(plan.study.name, quiet=json, rate="runs/s") as tell:
-        result = studies.sweep(plan, studies.executor(workers), tell)
+    try:
+        with progress(plan.study.name, quiet=json, rate="runs/s") as tell:
+            result = studies.sweep(plan, studies.executor(workers), tell)
+    except Interrupted as interrupted:
+        interrupted.kept = KEPT
+        raise
     found = choose(plan.runs, result, Budget(most_bytes, seconds), by)
     if write is not None:
         with refusing(write, "the scenario cannot be written"):

@@ -11,7 +11,11 @@ _UNLIMITED = 10_000
 
 def needed_by(renderable: RenderableType, out: Console) -> Measurement:
     """The least and the most characters per line that something has."""
-    return Measurement.get(out, out.options.update(width=_UNLIMITED), renderable)
+    found = Measurement.get(out, out.options.update(width=_UNLIMITED), renderable)
+    if isinstance(renderable, Table):
+        each = [_column_needs(column, out) for column in renderable.columns]
+        found = Measurement(found.minimum + sum(wants.minimum - rich for wants, rich in each), found.maximum)
+    return found
 
 
 def fitting(table: Table, out: Console) -> list[Table]:
@@ -28,6 +32,8 @@ def fitting(table: Table, out: Console) -> list[Table]:
             many -= 1
         found.append(_turned(table, headings, rows[:many]))
         rows = rows[many:]
+    for each in found:
+        _with_whole_words(each, out)
     for later in found[1:]:
         later.title = None
     for earlier in found[:-1]:
@@ -44,7 +50,7 @@ def _with_whole_words(table: Table, out: Console) -> Table:
     if needed.maximum <= out.width or not _breaks_words(table, out):
         return table
     each = [_column_needs(column, out) for column in table.columns]
-    beside = needed.minimum - sum(rich for _, rich in each)
+    beside = needed.minimum - sum(wants.minimum for wants, _ in each)
     room = out.width - beside
     level = max(wants.maximum for wants, _ in each)
     while level and sum(_at_most(level, wants) for wants, _ in each) > room:

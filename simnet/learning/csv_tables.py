@@ -116,9 +116,9 @@ def _is_word(cell: str, form: TableForm) -> bool:
     return form.number(cell) is None and not is_blank(cell)
 
 
-def is_blank(cell: str) -> bool:
-    """Whether nothing stands in a cell of a column of numbers."""
-    return cell.strip().casefold() in _NO_NUMBER
+def is_blank(cell: str, *, words: bool = False) -> bool:
+    """Whether nothing stands in a cell of a column of numbers, or of one of `words`."""
+    return cell.strip() in _NO_WORD if words else cell.strip().casefold() in _NO_NUMBER
 
 
 class _Reading:

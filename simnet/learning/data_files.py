@@ -130,7 +130,10 @@ def _read(
         raise DataError(f"{path}: there are {X.shape[1]} features, not {features}")
     absent = labels == "" if labels.dtype.kind == "U" else ~np.isfinite(labels)
     if np.any(absent):
-        raise DataError(f"{path}, row {int(np.argmax(absent)) + 1}: there is no label, or it is not a finite number")
+        blank = done is not None and labels.dtype.kind == "U"
+        hint = "; data.missing = 'drop' leaves out rows with a blank" if blank else ""
+        where = f"{path}, row {int(np.argmax(absent)) + 1}"
+        raise DataError(f"{where}: there is no label, or it is not a finite number{hint}")
     return compact(X), labels, done
 
 
@@ -138,7 +141,8 @@ def _signs(path: Path, labels: file_formats.Labels, positive: object | None) -> 
     values = np.unique(labels).tolist()
     if len(values) != 2:
         shown = ", ".join(f"{value}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
-        raise DataError(f"{path}: labels must have exactly two values, not {len(values)} ({shown})")
+        hint = "; data.labels = 'class' or 'number' is for a task that learns more" if len(values) > 2 else ""
+        raise DataError(f"{path}: labels must have exactly two values, not {len(values)} ({shown}){hint}")
     if positive is None:
         return np.where(labels == values[1], 1.0, -1.0)
     # A scenario may write the number 1 as "1", and a label read from text may be a word.

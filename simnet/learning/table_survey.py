@@ -35,6 +35,8 @@ class _Seen:
     """What has been seen of one column."""
 
     blanks: int = 0
+    empty: int = 0
+    """cells that are blank in a column of words too"""
     commas: int = 0
     """cells that are numbers with a comma"""
     words: set[str] = field(default_factory=set)
@@ -46,10 +48,11 @@ class _Seen:
     def note(self, cell: str) -> None:
         """Look at the next cell."""
         if is_blank(cell):
+            self.empty += is_blank(cell, words=True)
             self.blanks, self.counts = self.blanks + 1, False
             return
         value = number(cell)
-        self.counts &= value is not None and value == int(value) and self.last in (None, value - 1)
+        self.counts &= value is not None and value % 1 == 0 and self.last in (None, value - 1)
         self.last = value
         if value is not None:
             return
@@ -83,12 +86,13 @@ def survey(path: Path, label: Name = -1, drop: Sequence[Name] = (), separator: s
     keys = [k for k in others if seen[k].names_rows(count)]
     left = [k for k in others if k not in keys]
     worded = [k for k in left if seen[k].worded]
+    blanks = {k: seen[k].empty if k in worded else seen[k].blanks for k in left}
     return Survey(
         rows=count,
         decimal="," if any(seen[k].commas for k in left) else ".",
         label=names[columns.label],
         numbers=tuple(names[k] for k in left if k not in worded),
         words=tuple(names[k] for k in worded),
-        blanks={names[k]: seen[k].blanks for k in left if seen[k].blanks},
+        blanks={names[k]: count for k, count in blanks.items() if count},
         keys=tuple(names[k] for k in keys),
     )

@@ -160,8 +160,8 @@ def plan(
     if not any(not each.control for each in found.settings):
         reasons = "; ".join(f"{method}: {reason}" for method, reason in found.refused.items())
         raise ScenarioError(f"no method can keep ε = {epsilon:g} here: {reasons}")
-    base = next(each for each in found.settings if not each.control)
-    scenario = scenario.with_(algorithm=base.algorithm)
+    base = max((each for each in found.settings if not each.control), key=lambda each: each.rounds)
+    scenario = scenario.with_(algorithm=base.algorithm, rounds=base.rounds)
     question = f"How many bytes and seconds does a test error of {target:g} take at ε = {epsilon:g}?"
     files, runs = _files(scenario, draft.why, question, target, found.settings, seeds)
     facts = {"what there is": draft.found | _world_facts(built), "the question": asked | _budget(scenario)}

@@ -85,6 +85,8 @@ def beside(privacy: Privacy, moments: ReadyPlan, plan: Callable[[Privacy], Noise
     worth = trade_offs.gaussian_mean(privacy.epsilon, privacy.delta)
     spent = sum((charge_square(charge) for charge in moments.charges), 0.0)
     guess = trade_offs.epsilon(TradeOff(square=worth**2 - spent), privacy.delta)
+    if guess <= 0.0:
+        raise BudgetError("nothing is left beside the moments: δ alone would pay for it, and no plan is made for ε = 0")
     if not -_CLOSE * privacy.epsilon <= over(guess) <= 0.0 and over(privacy.epsilon) > 0.0:
         low = 0.5 * guess
         while over(low) > 0.0:  # other proofs than the exact one ask for more (privacy.bound)

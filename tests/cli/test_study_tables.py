@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import polars as pl
+import pytest
 from rich.console import Console
 from rich.table import Table
 
@@ -54,6 +55,35 @@ def test_what_calibration_leaves_of_an_epsilon_is_no_spread():
     row = {"figure": "proven_epsilon", "mean": 1.0, "t95_low": 1.0 - 6e-10}
     assert _spread(row) == "1"
     assert _spread(row | {"t95_low": 0.99}) == "1 ± 0.01"
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_no_method_is_cut_beside_columns_that_must_not_be_wrapped(width):
+    table = Table("algorithm", "calibration")
+    for heading in ("test error", "sent MB"):
+        table.add_column(heading, no_wrap=True)
+    for name in ("noisy-nesterov", "prox-rounds"):
+        table.add_row(name, "proven", "0.4556 ± 0.0571", "0.05434 ± 0.0091")
+    out = Console(width=width, file=io.StringIO())
+    for part in fitting(table, out):
+        out.print(part)
+    for word in ("algorithm", "calibration", "noisy-nesterov", "prox-rounds"):
+        assert word in out.file.getvalue()
+
+
+def test_a_turned_table_keeps_its_words_whole():
+    methods = ("pp-admm", "ipp-admm", "pp-admm", "noisy-nesterov", "noisy-nesterov", "prox-rounds")
+    table = Table("algorithm", "calibration", "bytes", *(f"figure{k}" for k in range(8)))
+    for name in methods:
+        table.add_row(name, "proven", "10.66 kB\n≥ 10.66 kB", *["0.05434 ± 0.0091"] * 8)
+    out = Console(width=80, file=io.StringIO())
+    parts = fitting(table, out)
+    assert len(parts) > 1
+    for part in parts:
+        out.print(part)
+    told = out.file.getvalue()
+    assert all(told.count(f" {name} ") == methods.count(name) for name in methods)
+    assert told.count(" calibration ") == len(parts)
 
 
 def test_a_column_that_must_not_be_wrapped_is_whole_beside_long_ones():

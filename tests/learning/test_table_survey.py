@@ -25,10 +25,23 @@ def test_numbers_words_blanks_and_the_label_are_told_apart(tmp_path):
     assert (found.rows, found.keys) == (3, ())
 
 
+def test_na_is_a_word_among_words_as_it_is_when_the_rows_are_read(tmp_path):
+    path = written(tmp_path, "job,income,y", "cook,1,0", "NA,NA,1", ",2,1")
+    assert survey(path).blanks == {"job": 1, "income": 1}
+    assert comma_separated(path, TableForm(categorical="text", missing="category")).prepared.blanks == 2
+
+
 def test_columns_that_only_name_rows_are_found(tmp_path):
     rows = [f"{k + 7},P{k},{k % 3},{k % 2}" for k in range(25)]
     assert survey(written(tmp_path, "row,person,x,y", *rows)).keys == ("row", "person")
     assert survey(written(tmp_path, "row,person,x,y", *rows[:5])).keys == (), "five rows show nothing"
+
+
+def test_a_number_that_is_not_finite_is_left_to_what_reads_the_file(tmp_path):
+    path = written(tmp_path, "x,z,y", "inf,1,0", "1e400,2,1", "3,3,1")
+    assert survey(path).numbers == ("x", "z")
+    with pytest.raises(DataError, match="line 2, column 'x': not a finite number"):
+        comma_separated(path)
 
 
 def test_a_file_without_a_header_has_columns_by_index(tmp_path):

@@ -113,6 +113,13 @@ def test_every_setting_keeps_the_budget(files):
     assert [each.method for each in found.settings if each.control] == list(methods)
 
 
+def test_the_scenario_that_is_written_can_run(files):
+    # The η that is enough for few rounds is not enough for all of them.
+    found = plan("readings.csv", target=0.3, **(ASKED | {"skew": None}), **(SMALL | {"methods": ["pp-admm"]}))
+    assert len({each.algorithm["eta"] for each in found.settings}) > 2
+    assert build(Scenario.load(found.write()[0])).scenario.rounds == SMALL["rounds"]
+
+
 def test_every_setting_keeps_the_budget_under_every_seed(files):
     # A seed deals other rows: the smallest agent may have `min_rows` of them under one seed, and many under another.
     found = plan("readings.csv", target=0.3, **ASKED, **SMALL)
@@ -134,6 +141,11 @@ def test_a_budget_that_no_method_can_keep_says_why(files):
         ScenarioError, match=r"no method can keep ε = 4 here: dp-admm: .* computes at the hub of a star"
     ):
         plan("readings.csv", target=0.3, **ASKED, **(SMALL | {"methods": ["dp-admm"]}))
+
+
+def test_a_budget_of_next_to_nothing_is_refused_in_a_sentence(files):
+    with pytest.raises(SimnetError, match=r"one-shot: privacy\.epsilon = 1e-06: .*nothing is left beside the moments"):
+        plan("readings.csv", target=0.3, **(ASKED | {"epsilon": 1e-6}), **(SMALL | {"methods": ["one-shot"]}))
 
 
 def test_a_target_below_the_optimum_or_above_a_constant_answer_is_refused(files):

@@ -224,6 +224,16 @@ def test_the_slider_of_a_study_tells_what_another_target_costs(tab, study_page):
     assert tab.ask("document.querySelectorAll('#reach-table tbody tr').length") == 4
 
 
+def test_a_study_of_the_number_of_rounds_shows_it_beside_the_round_that_reaches_the_target(tab, tmp_path):
+    scenario = worlds.STUDIED | {"algorithm": {"name": "admm", "eta": 0.05}}
+    content = worlds.study_content(scenario=scenario, grid={"rounds": [6, 9]}, target=0.9)
+    found = simnet.study(content, tmp_path, workers=1)
+    assert found.folder is not None
+    tab.open(report(found.folder))
+    cells = "[...document.querySelectorAll('#reach-table tbody tr')].map((row) => row.cells[0].textContent)"
+    assert sorted(tab.ask(cells)) == ["6", "9"]
+
+
 def test_a_click_on_the_legend_hides_a_line_and_another_shows_it(tab, study_page):
     tab.open(study_page)
     chart = "document.querySelector('#multiple-charts .chart')"

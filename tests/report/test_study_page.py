@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simnet
+from simnet import Scenario, run
 from simnet.report import report
 from simnet.report.study_page import StudyFacts, front, read_study
 from simnet.studies.aggregate import bounds
@@ -75,6 +76,22 @@ def test_the_page_holds_every_run_and_no_markup_from_names(folder, tmp_path):
     assert text.count("</script>") == 2
     assert "small &lt;/script&gt;" in text
     assert report(folder) == folder / "report.html"
+
+
+def test_the_page_says_what_its_proven_epsilon_does_not_cover(tmp_path):
+    scenario = worlds.STUDIED | {"privacy": {"epsilon": 20.0}}
+    scenario["data"] = scenario["data"] | {"partition": "skewed", "min_rows": 20}
+    content = worlds.study_content(scenario=scenario, grid={"algorithm.name": ["admm", "pp-admm"]})
+    found = simnet.study(content, tmp_path, workers=1)
+    caveats = run(Scenario.of(scenario).with_method("pp-admm")).summary["privacy"]["caveats"]
+    assert caveats
+    assert read_study(found.folder).caveats == caveats
+    text = report(found.folder).read_text()
+    assert all(f'<p class="note">ε does not cover: {html.escape(each)}</p>' in text for each in caveats)
+
+
+def test_without_a_proven_epsilon_there_is_nothing_that_it_does_not_cover(facts):
+    assert facts.caveats == []
 
 
 def test_the_page_begins_with_what_the_command_answers(folder, facts):

@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 import simnet
+from simnet.cli.options import Interrupted
 from simnet.errors import SimnetError
 from simnet.studies.results import StudyResult
 from simnet.studies.sweep import plan_sweep, read
+from tests.called import called
 from tests.portions import EVERYTHING
 from tests.worlds import STUDY_TOML, study_content
 
@@ -146,6 +148,18 @@ def test_further_signals_do_not_cut_short_the_answer_to_the_first(number, code, 
     kept = StudyResult.load(tmp_path / "results" / "small").runs.height
     assert 2 <= kept < 120
     assert len(plan_sweep(read(tmp_path / "study.toml"), tmp_path / "results").todo) == 120 - kept
+
+
+def test_a_signal_while_the_table_is_made_says_that_the_runs_are_kept(tmp_path, monkeypatch):
+    def interrupted(result):
+        raise Interrupted(signal.SIGINT)
+
+    write(tmp_path, replicates=1)
+    monkeypatch.setattr("simnet.cli.study_tables.means_table", interrupted)
+    with pytest.raises(Interrupted) as caught:
+        called("sweep", str(tmp_path / "study.toml"), "--out", str(tmp_path / "results"), "--workers", "1")
+    assert caught.value.kept == "finished runs are kept, and the same command goes on"
+    assert StudyResult.load(tmp_path / "results" / "small").runs.height == 3
 
 
 def test_a_dry_run_tells_what_is_done_and_writes_nothing(tmp_path):

@@ -12,12 +12,14 @@ from typer.testing import CliRunner
 
 from simnet import Scenario, run
 from simnet.cli import app
+from simnet.cli.options import Interrupted
 from simnet.errors import ScenarioError, SimnetError
 from simnet.studies.pool import perform
 from simnet.studies.results import StudyResult
 from simnet.studies.sweep import plan_sweep, read, sweep
 from simnet.studies.tuning import Budget, Choice, choose, refuse_rows_that_reports_touch
 from tests import worlds
+from tests.called import called
 
 APART = {"source": "synthetic", "rows": 300, "features": 4, "seed": 7, "tuning": 0.5, "use": "tuning"}
 
@@ -131,3 +133,14 @@ def test_the_command_says_what_it_chose_and_writes_the_scenario_that_reports(tmp
     assert Scenario.load(tmp_path / "chosen.toml").data.use is None
     with pytest.raises(SimnetError, match=r"none/x.toml: the scenario cannot be written \(No such file or directory\)"):
         CliRunner().invoke(app, ["tune", *options, "--write", str(tmp_path / "none/x.toml")], catch_exceptions=False)
+
+
+def test_a_signal_leaves_what_is_done_and_says_so(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise Interrupted(2)
+
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    monkeypatch.setattr("simnet.studies.sweep.sweep", interrupted)
+    with pytest.raises(Interrupted) as caught:
+        called("tune", str(tmp_path / "study.toml"), "--out", str(tmp_path / "results"), "--workers", "1")
+    assert caught.value.kept == "finished runs are kept, and the same command goes on"

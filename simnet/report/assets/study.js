@@ -149,10 +149,11 @@ function showReach() {
   const order = data.values.map((_, i) => i).sort((i, j) => compared(medians[cost][at][i][0], medians[cost][at][j][0]) || reached[at][j] - reached[at][i] || i - j);
   const table = Object.fromEntries(fields.map((field, f) => [field, data.values.map((row) => row[f])]));
   table.reach = data.values.map((_, i) => reached[at][i]);
-  for (const name of costs) ["", "_low", "_high"].forEach((end, e) => { table[name + end] = data.values.map((_, i) => medians[name][at][i][e]); });
+  const key = (name) => (name === "rounds" ? "in_round" : name); // a study may vary the field `rounds`
+  for (const name of costs) ["", "_low", "_high"].forEach((end, e) => { table[key(name) + end] = data.values.map((_, i) => medians[name][at][i][e]); });
   byId("reach-table").replaceChildren();
   showTable(byId("reach-table"), `${data.name}-target-${targets[at]}`, [...varied, column("reach", "reach it", (v, i) => `${v} of ${data.reach.runs[i]}`),
-    ...costs.map((name) => column(name, { epsilon: "ε", rounds: "in round" }[name] ?? name, spent(name)))], table, order);
+    ...costs.map((name) => column(key(name), { epsilon: "ε", rounds: "in round" }[name] ?? name, spent(name)))], table, order);
 }
 
 if (data.reach) {
