@@ -9,6 +9,7 @@ have died without a word.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import Callable, Coroutine, Mapping
@@ -133,6 +134,16 @@ class Server:
                 raise Refused(Reason.HANDSHAKE, "the connection ended before a hello")
             peer = self._admit(peer, hello)
             self._strangers.pop(task, None)
+            try:
+                self.inboxes[peer].greet(hello.incarnation)
+            except Refused:
+                # It was put back. A connection to its later process may look alive for ever, so nobody else tells it.
+                self._say_hello(peer, connection)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.limits.introduction):
+                        await connection.receive(0, self.limits.introduction)  # until it has read that and hangs up
+                raise
+            self.inboxes[peer].start(hello.sequence)
             await self._serve(peer, connection, task)
         except Refused as refused:
             self.report(peer, refused.reason)
@@ -164,10 +175,10 @@ class Server:
                 raise Refused(Reason.STRANGER, f"agent {peer} is no neighbour")
         self.me.expect(hello, peer, EnvelopeKind.HELLO)
         self.on_greeting(peer, Greeting.decode(hello.content))
-        inbox = self.inboxes[peer]
-        inbox.greet(hello.incarnation)
-        inbox.start(hello.sequence)
         return peer
+
+    def _say_hello(self, peer: int, connection: Connection) -> None:
+        connection.write(self.me.say(EnvelopeKind.HELLO, self.inboxes[peer].received, self.greeting(peer).encode()))
 
     async def _serve(self, peer: int, connection: Connection, task: asyncio.Task[None]) -> None:
         if peer in self._neighbours:
@@ -175,7 +186,7 @@ class Server:
             earlier.cancel()
         self._neighbours[peer] = task, connection
         inbox = self.inboxes[peer]
-        connection.write(self.me.say(EnvelopeKind.HELLO, inbox.received, self.greeting(peer).encode()))
+        self._say_hello(peer, connection)
         connection.write(self.me.say(EnvelopeKind.ACK, inbox.confirmed))
         self.on_call(peer)
         try:

@@ -15,7 +15,7 @@ from simnet.live.certificates import Certificates
 from simnet.live.chain import ORIGIN
 from simnet.live.channel import Channel
 from simnet.live.connection import Limits
-from simnet.live.envelope import Envelope, EnvelopeKind, encode, run_id
+from simnet.live.envelope import Envelope, EnvelopeKind, Greeting, encode, run_id
 from tests.live.party import (
     HOST,
     NOWHERE,
@@ -463,6 +463,28 @@ def test_a_neighbour_that_calls_again_replaces_its_connection(deployment: Path) 
             second.say(data(0, 2, round=2))
             await right.has((0, 1), (0, 2))
             assert counts(right) == {}
+
+    run(story)
+
+
+def test_a_process_that_was_put_back_is_told_so_by_whom_it_dials(deployment: Path) -> None:
+    """Nobody else would: the neighbour may take its connection to the later process for alive, and never dial again."""
+
+    async def story() -> None:
+        right = Party(deployment, 1, {0: NOWHERE})
+        async with running(right):
+            later = await caller(right, deployment, 0)
+            later.say(hello(0, incarnation=2))
+            await later.hear()
+            back = await caller(right, deployment, 0)
+            back.say(hello(0, incarnation=1))
+            answer = await back.hear()
+            assert answer.kind is EnvelopeKind.HELLO
+            assert Greeting.decode(answer.content).incarnation == 2
+            back.writer.close()
+            await right.refuses("out of date")
+            later.say(data(0, 1, incarnation=2, round=1))
+            await right.has((0, 1))
 
     run(story)
 
