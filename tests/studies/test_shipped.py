@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.answers import ANSWERS
-from analysis.studies import FIGURES
+from analysis.studies import FIGURES, held_against
 from simnet.studies.runs import plan
 from simnet.studies.spec import Study
 
@@ -32,3 +32,8 @@ def test_every_shipped_study_has_a_figure_an_answer_and_a_place_on_the_page():
         assert f"](studies/{name}.png)" in page
         for kind in ("png", "csv"):
             assert (ROOT / "docs" / "studies" / f"{name}.{kind}").stat().st_size > 0
+
+
+def test_the_page_says_what_its_errors_are_held_against():
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    assert f"<!-- study: yardsticks -->\n{held_against()}<!-- end -->" in page
