@@ -344,8 +344,8 @@ def held_against() -> str:
     (row,) = pl.read_csv(ORDERING).filter(pl.col("method") == "admm").to_dicts()
     constant, best, optimum = (row[f"mean_yardsticks_{name}"] for name in ("constant", "best_optimum", "optimum"))
     return (
-        f"On these rows and seeds the best constant answer errs {constant:.4f}, the optimum without privacy {best:.4f} at "
-        f"best and {optimum:.4f} with λ̂/N = 1e-4 ([all methods](results.md)).\n"
+        f"On these rows and seeds the best constant answer errs {constant:.4f}, the optimum without privacy {best:.4f} "
+        f"at best and {optimum:.4f} with λ̂/N = 1e-4 ([all methods](results.md)).\n"
     )
 
 
