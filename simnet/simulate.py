@@ -183,6 +183,8 @@ def run(
     >>> run(Scenario.of(quick)).summary["communication"]["broadcasts"]
     10
     """
+    if not isinstance(scenario, Scenario):
+        raise ScenarioError(f"scenario = {scenario!r}: run takes a Scenario, such as Scenario.load('file.toml')")
     if attach and scenario.privacy.noise == "key":
         raise ScenarioError(
             "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "

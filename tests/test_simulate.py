@@ -20,6 +20,11 @@ from simnet.simulate import compare, control
 from tests.worlds import TICKS, found, lawful, traffic, unlawful, world
 
 
+def test_a_files_name_is_not_a_scenario():
+    with pytest.raises(ScenarioError, match=r"^scenario = 'mine.toml': run takes a Scenario, such as Scenario.load"):
+        run("mine.toml")
+
+
 def test_a_run_ends_by_time_with_the_models_as_they_stand(tmp_path):
     slow = [{"kind": "straggler", "agent": 0, "at": 0.0, "factor": 10.0}]
     result = run(world(until="0.55 s", fault=slow, **{"network.pacing": TICKS}), tmp_path)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -193,7 +194,9 @@ class Reach:
         if len(there) == 1:
             return f"{told}; no other setting reaches it in half of its seeds."
         pair = best[cost], there[1][cost]
-        return f"{told}: {self._against(*pair)} with {self.named(there[1])}, the next{self._caution(*pair)}."
+        told = f"{told}: {self._against(*pair)} with {self.named(there[1])}, the next{self._caution(*pair)}."
+        surest = next((each for each in there if each[cost]["reached"] == each["n"]), best)
+        return told if surest is best else f"{told} For all seeds it is {self._spent(surest)}."
 
     def _nearest(self) -> str:
         """Which setting came nearest, where none got there."""
@@ -252,8 +255,8 @@ def reach(study: StudyResult, target: float, by: str = "bytes") -> Reach:
     """What each setting of a study costs until its test error is at most `target`; the cheapest first."""
     if by not in BY:
         raise SimnetError(f"by = {by!r}: choose one of {', '.join(BY)}")
-    if not np.isfinite(target):
-        raise SimnetError(f"target = {target}: a test error is a finite number")
+    if not isinstance(target, Real) or not np.isfinite(target):
+        raise SimnetError(f"target = {target!r}: a test error is a finite number")
     _refuse_strange(study.rounds, study.fields, "round")
     return at_target(lows(study.rounds), study.fields, target, by)
 

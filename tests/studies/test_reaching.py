@@ -198,6 +198,25 @@ def test_no_epsilon_is_named_where_settings_have_different_ones_or_none():
     )
 
 
+def test_an_answer_that_not_all_seeds_reach_says_what_it_costs_for_all():
+    errors = {"lucky": ([0.5, 0.1], [0.5, 0.5]), "sure": ([0.5, 0.5, 0.1], [0.5, 0.5, 0.1])}
+    rows = [
+        {"run": f"{name}{seed}", "algorithm.name": name, "round": number, "test_error": error, "proven_epsilon": 1.0}
+        | {"wire_bytes": 1e3 * number, "t": 0.5 * number}
+        for name, seeds in errors.items()
+        for seed, each in enumerate(seeds)
+        for number, error in enumerate(each, 1)
+    ]
+    answer = at_target(pl.DataFrame(rows), ["algorithm.name"], 0.2, "bytes").answer()
+    assert "is 2 kB and 1 s, with lucky (medians; 1 of 2 seeds reach it): 33 % less than with sure" in answer
+    assert answer.endswith("For all seeds it is 3 kB and 1.5 s, with sure (medians; 2 of 2 seeds reach it).")
+
+
+def test_a_target_that_is_no_number_is_a_sentence(study):
+    with pytest.raises(SimnetError, match=r"^target = 'a': a test error is a finite number$"):
+        reach(study, "a")
+
+
 def test_a_study_that_names_a_target_is_asked_for_it(tmp_path):
     content = worlds.study_content(replicates=2, target=0.43, grid={"algorithm.eta": [0.01, 0.05]})
     found = simnet.study(content, tmp_path, workers=1)
