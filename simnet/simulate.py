@@ -183,7 +183,7 @@ def run(
     >>> run(Scenario.of(quick)).summary["communication"]["broadcasts"]
     10
     """
-    if not isinstance(scenario, Scenario):
+    if isinstance(scenario, str | Path):
         raise ScenarioError(f"scenario = {scenario!r}: run takes a Scenario, such as Scenario.load('file.toml')")
     if attach and scenario.privacy.noise == "key":
         raise ScenarioError(
