@@ -222,9 +222,8 @@ class Method(Part):
     def misfit_of_privacy(self, privacy: Privacy) -> str | None:
         """Why it cannot be calibrated as asked, as `field: why not`; None if it can."""
         if privacy.calibration == "none":
-            for field in self.noise_amounts:
-                if getattr(self, field) is not None:
-                    return f"algorithm.{field}: with privacy.calibration = 'none' there is no noise"
+            for field in self._noise_named():
+                return f"algorithm.{field}: with privacy.calibration = 'none' there is no noise"
         return None
 
     def misfit_of_long_rows(self, privacy: Privacy) -> str | None:
@@ -305,7 +304,10 @@ class Method(Part):
     @property
     def names_its_noise(self) -> bool:
         """Whether the scenario names the noise, so that ε is what it comes to."""
-        return any(getattr(self, field) is not None for field in self.noise_amounts)
+        return bool(self._noise_named())
+
+    def _noise_named(self) -> list[str]:
+        return [field for field in self.noise_amounts if getattr(self, field) not in (None, ())]
 
     # What every agent computes with.
 

@@ -37,8 +37,10 @@ that it hides a hundred times as much noise on the output."""
 class Scheduled(Decentralised):
     """What the methods have whose noise has the density exp(−α|n|), by a schedule."""
 
-    noise_amounts: ClassVar[tuple[str, ...]] = ("noise_rate", "sigma")
-    growths: ClassVar[tuple[str, ...]] = ("noise_growth",)
+    noise_amounts: ClassVar[tuple[str, ...]] = ("noise_rate", "agent_noise_rate", "sigma")
+    growths: ClassVar[tuple[str, ...]] = ("noise_growth", "agent_noise_growth")
+    per_agent: ClassVar[tuple[str, ...]] = ("agent_noise_rate", "agent_noise_growth")
+    """The fields that are lists with one value per agent."""
     data_every: ClassVar[int] = 1
     """How many rounds lie between two that touch the data."""
     perturbs_objective: ClassVar[bool] = True
@@ -57,6 +59,12 @@ class Scheduled(Decentralised):
         description="σ of Gaussian noise in the first round; ε is then what it comes to; default: from privacy.epsilon",
     )
     noise_growth: Growth = Field(1.0, description="q2: α(t) = α q2^(t−1), or σ(t) = σ/q2^(t−1)")
+    agent_noise_rate: tuple[Positive, ...] | None = Field(
+        None, description="α_i(1) of each agent; ε is then what the worst agent's comes to; default: noise_rate for all"
+    )
+    agent_noise_growth: tuple[Growth, ...] | None = Field(
+        None, description="q2 of each agent; default: noise_growth for all"
+    )
     loss_weight: Positive = Field(1.0, description="C, the weight of the loss against the regulariser")
     tolerance: Positive | None = Field(
         None, description="β, the gradient norm at which a local solve may stop; default: chosen by the calibration"
@@ -71,6 +79,9 @@ class Scheduled(Decentralised):
     def _one_amount_of_noise(self) -> Scheduled:
         if self.noise_rate is not None and self.noise == "gaussian":
             raise ValueError("noise_rate: Gaussian noise has a sigma")
+        if self.agent_noise_rate and (self.noise == "gaussian" or self.noise_rate is not None):
+            other = "Gaussian noise has a sigma" if self.noise == "gaussian" else "noise_rate is there already"
+            raise ValueError(f"agent_noise_rate: it names the α of every agent, and {other}")
         if self.sigma is not None and self.noise == "gamma":
             raise ValueError("sigma: gamma-type noise has a noise_rate")
         return self
@@ -85,32 +96,43 @@ class Scheduled(Decentralised):
         return self.loss_weight
 
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
-        """Every agent's schedule; agents whose rounds are alike share one."""
-        found: dict[tuple[DataRound, ...], NoiseSchedule] = {}
+        """Every agent's schedule; agents whose rounds and noise are alike share one."""
+        for field in self.per_agent:
+            if (values := getattr(self, field)) and len(values) != len(sizes):
+                raise ScenarioError(
+                    f"algorithm.{field}: {len(values)} values for {len(sizes)} agents; give one for each"
+                )
+        found: dict[tuple[float | None, tuple[DataRound, ...]], NoiseSchedule] = {}
         chosen = []
         for agent, size in enumerate(sizes):
             etas = self.penalties(agent, rounds)[:: self.data_every]
             if privacy.calibration == "paper":
                 self.check_theorem(agent, size, etas)
-            used = tuple(self._data_round(size, eta, k) for k, eta in enumerate(etas))
-            if used not in found:
-                found[used] = self._schedule(privacy, used)
-            chosen.append(found[used])
+            growth = self.agent_noise_growth[agent] if self.agent_noise_growth else self.noise_growth
+            used = tuple(self._data_round(size, eta, growth**k) for k, eta in enumerate(etas))
+            alike = self._named(agent), used
+            if alike not in found:
+                found[alike] = self._schedule(privacy, *alike)
+            chosen.append(found[alike])
         return Calibration(chosen, self.regulariser, self.limit(privacy))
 
-    def _data_round(self, size: AgentSize, eta: float, k: int) -> DataRound:
-        """What privacy needs to know of the k-th round that touches the data."""
-        problem = self.local_problem(size, eta=eta, regulariser=self.regulariser)
-        return DataRound(problem, self.noise_weight(eta, size.degree), self.noise_growth**k)
+    def _named(self, agent: int) -> float | None:
+        """The scale that the scenario names for an agent, 1/α_i or σ of the first round; None if a budget decides."""
+        rate = self.agent_noise_rate[agent] if self.agent_noise_rate else self.noise_rate
+        return self.sigma if rate is None else 1.0 / rate
 
-    def _schedule(self, privacy: Privacy, rounds: tuple[DataRound, ...]) -> NoiseSchedule:
+    def _data_round(self, size: AgentSize, eta: float, growth: float) -> DataRound:
+        """What privacy needs to know of a round that touches the data; its α has grown by a factor since the first."""
+        problem = self.local_problem(size, eta=eta, regulariser=self.regulariser)
+        return DataRound(problem, self.noise_weight(eta, size.degree), growth)
+
+    def _schedule(self, privacy: Privacy, named: float | None, rounds: tuple[DataRound, ...]) -> NoiseSchedule:
         if privacy.calibration == "none":
             return bare_schedule(len(rounds), self.tolerance)
 
         def at(scale: float) -> list[RoundPlan]:
             return self.perturbed_rounds(rounds, scale, privacy.bound)
 
-        named = self.sigma if self.noise_rate is None else 1.0 / self.noise_rate
         basis: Basis = "claimed" if privacy.calibration == "paper" else "proven"
         plans = (
             calibrated(at, privacy.epsilon, privacy.delta, basis=basis, part=self.unavoidable)
@@ -180,8 +202,7 @@ class OwnPenalties(Scheduled):
     """What the methods have whose penalty η_i(t) is each agent's own and may grow, beside a dual step θ of all."""
 
     growths: ClassVar[tuple[str, ...]] = (*Scheduled.growths, "penalty_growth", "agent_growth")
-    per_agent: ClassVar[tuple[str, ...]] = ("agent_eta", "agent_growth")
-    """The fields that are lists with one value per agent."""
+    per_agent: ClassVar[tuple[str, ...]] = (*Scheduled.per_agent, "agent_eta", "agent_growth")
 
     if TYPE_CHECKING:
 
@@ -196,14 +217,6 @@ class OwnPenalties(Scheduled):
         @property
         def agent_growth(self) -> Sequence[float] | None:
             """q1 of each agent, if they differ."""
-
-    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
-        agents = len(sizes)
-        for field in self.per_agent:
-            values = getattr(self, field)
-            if values and len(values) != agents:
-                raise ScenarioError(f"algorithm.{field}: {len(values)} values for {agents} agents; give one for each")
-        return super().calibrate(privacy, sizes, rounds)
 
     def growth(self, agent: int) -> float:
         """q1 of an agent."""

@@ -227,6 +227,78 @@ def test_each_agents_own_penalty_has_the_price_of_its_own_theorem():
     assert len(set(np.round(claimed, 12))) == AGENTS
 
 
+NOISE = {
+    "agent_noise_rate": [300.0, 200.0, 450.0, 350.0, 250.0, 400.0],
+    "agent_noise_growth": [1.1, 1, 0.9, 1.02, 1.2, 1],
+}
+
+
+def theorem_of(name: str, size: AgentSize, eta: np.ndarray, rate: np.ndarray) -> float:
+    """Theorem 4.1 of M-ADMM or IV.1 of R-ADMM for one agent: η_i and α_i of the rounds that use the data."""
+    if name == "m-admm":
+        return float(np.sum((1.4 * 0.25 + rate) / (eta * size.degree * size.rows)))
+    return float(np.sum(2 / size.rows * (1.4 * 0.25 / (1e-3 + 2 * eta * size.degree) + rate)))
+
+
+@pytest.mark.parametrize("calibration", ["proven", "paper"])
+@pytest.mark.parametrize("name", ["m-admm", "r-admm"])
+def test_each_agent_has_a_noise_of_its_own_that_grows_by_its_own_factor_and_is_charged_for_it(name, calibration):
+    """α_i(t), as Algorithm 1 of M-ADMM and Algorithm 2 of R-ADMM take it, beside a penalty of each agent's own."""
+    fields = OWN | NOISE | {"dual_step": 0.04} | ({"gamma": 0.3} if name == "r-admm" else {"agent_growth": [1.05] * 6})
+    chosen = scenario(name, **{f"algorithm.{field}": value for field, value in fields.items()})
+    chosen = chosen.with_(**{"privacy.calibration": calibration})
+    built, setting = build(chosen), Setting(chosen)
+    every = np.arange(ROUNDS)[:, None]
+    etas = np.array(fields["agent_eta"]) * np.array(fields["agent_growth"]) ** every
+    used = np.arange(0, ROUNDS, 2 if name == "r-admm" else 1)
+    rates = np.array(NOISE["agent_noise_rate"]) * np.array(NOISE["agent_noise_growth"]) ** np.arange(len(used))[:, None]
+    drawn = [[plan.scale for plan in schedule.rounds] for schedule in built.calibration.plans]
+    np.testing.assert_allclose(np.array(drawn).T, rates, rtol=1e-12)
+    noise = (setting.n, setting.b2, setting.spread)
+    if name == "m-admm":
+        plain = straight_line.m_admm(setting.parts, setting.neighbours, ROUNDS, etas, 0.04, 1e-3, *noise)
+    else:
+        gammas = 0.3 * np.array(fields["agent_growth"]) ** every
+        plain = straight_line.r_admm(
+            *(setting.parts, setting.neighbours, ROUNDS, etas, gammas, 1e-3), *noise, dual=np.full(ROUNDS, 0.04)
+        )
+    result = run(chosen)
+    np.testing.assert_allclose(models(result), plain, rtol=0, atol=1e-7)
+    claimed = [theorem_of(name, *each) for each in zip(built.sizes, etas[used].T, rates.T, strict=True)]
+    accounts = [account(schedule.charges, 1e-4) for schedule in built.calibration.plans]
+    assert [each.claimed_epsilon for each in accounts] == pytest.approx(claimed, rel=1e-9)
+    # Theorem 4 of the proofs for exact minimisers: αΔ, and log(1 + κ) per round; beside it a little Gaussian noise.
+    proven = [each.proven_epsilon for each in accounts]
+    for size, eta, rate, told in zip(built.sizes, etas[used].T, rates.T, proven, strict=True):
+        shift = 2 / size.rows if name == "r-admm" else 1 / (eta * size.degree * size.rows)
+        bend = 0.25 / (size.rows * (1e-3 + 2 * eta * size.degree))
+        exact = np.sum(rate * shift + np.log1p(bend))
+        assert 0.4 * exact < told < 1.05 * exact
+    privacy = result.summary["privacy"]
+    assert privacy["claimed_epsilon"] == pytest.approx(max(claimed), rel=1e-9)
+    assert privacy["proven_epsilon"] == pytest.approx(max(proven), rel=1e-9)
+    assert len(set(np.round(claimed, 9))) == AGENTS
+
+
+@pytest.mark.parametrize("name", ["dvp", "pvp", "m-admm", "r-admm"])
+def test_where_a_budget_decides_each_agents_own_growth_of_noise_costs_all_of_it(name):
+    growth = NOISE["agent_noise_growth"]
+    schedules = build(scenario(name, **{"algorithm.agent_noise_growth": growth})).calibration.plans
+    for schedule, own in zip(schedules, growth, strict=True):
+        assert account(schedule.charges, 1e-4).proven_epsilon == pytest.approx(2.0, rel=1e-6)
+        scales = np.array([plan.scale for plan in schedule.rounds])
+        np.testing.assert_allclose(scales[1:] / scales[:-1], own, rtol=1e-9)
+
+
+def test_equal_noise_of_each_agents_own_is_the_noise_of_all():
+    alike = {"algorithm.agent_noise_rate": [300.0] * AGENTS, "algorithm.agent_noise_growth": [1.1] * AGENTS}
+    common = {"algorithm.noise_rate": 300.0, "algorithm.noise_growth": 1.1}
+    for name in ("dvp", "pvp", "m-admm", "r-admm"):
+        own, shared = (build(scenario(name, **each)).calibration for each in (alike, common))
+        assert own == shared
+        assert own.limit == math.inf
+
+
 def test_even_rounds_of_r_admm_broadcast_but_cost_neither_privacy_nor_gradients():
     spent, gradients = {0: 0, 1: 0}, {0: 0, 1: 0}
     for _, _, event in run(scenario("r-admm")).events:
@@ -308,6 +380,8 @@ def test_the_papers_privacy_theorems_are_refused_where_they_say_nothing():
         build(scenario("m-admm", **{"algorithm.agent_dual_step": [0.1, 0.2]}))
     with pytest.raises(ScenarioError, match=r"algorithm\.agent_eta: 2 values for 6 agents"):
         build(scenario("r-admm", **{"algorithm.agent_eta": [0.1, 0.2]}))
+    with pytest.raises(ScenarioError, match=r"algorithm\.agent_noise_rate: 1 values for 6 agents"):
+        build(scenario("dvp", **{"algorithm.agent_noise_rate": [3.0]}))
     few = {"data.rows": 60, "data.train": 42, "algorithm.eta": 1e-3, "privacy.epsilon": 1e9}
     for name in ("m-admm", "dvp", "r-admm"):
         with pytest.raises(ScenarioError, match="too few rows"):

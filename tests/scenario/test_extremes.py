@@ -50,9 +50,10 @@ def test_growth_over_many_rounds_is_refused_before_it_overflows(field):
     )
 
 
-def test_growth_of_single_agents_counts_too():
-    told = refused(rounds=5000, algorithm={"name": "m-admm", "agent_growth": [1.0, 1.0, 0.5, 1.0]})
-    assert told.startswith("algorithm.agent_growth = 0.5: over 5,000 rounds")
+@pytest.mark.parametrize("field", ["agent_growth", "agent_noise_growth"])
+def test_growth_of_single_agents_counts_too(field):
+    told = refused(rounds=5000, algorithm={"name": "m-admm", field: [1.0, 1.0, 0.5, 1.0]})
+    assert told.startswith(f"algorithm.{field} = 0.5: over 5,000 rounds")
 
 
 @pytest.mark.parametrize("method", ["dvp", "pvp", "m-admm", "r-admm"])
