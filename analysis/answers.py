@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from analysis.controls import stopped
 from analysis.radio import COSTS, METHODS, TARGET, Reached
 from simnet.studies.aggregate import means
 from simnet.studies.results import StudyResult
@@ -95,30 +96,22 @@ def methods(found: StudyResult) -> str:
     return (
         f"Among those that leave rows where they are, PP-ADMM has the lowest error at ε = 1 ({get.error(**pp)} for "
         f"{get.sent(**pp)}; without noise {get.error(method='admm', epsilon=1.0)}) and IPP-ADMM the fewest bytes "
-        f"({get.change(ipp, pp)} in error for {100 * ratio:.0f} % of them), and the next is {best} with "
+        f"({get.change(ipp, pp)} in error for {100 * ratio:.0f} % of them; against PP-ADMM stopped at the same bytes "
+        f"{against_control(found, 1.0, method='ipp-admm')}), and the next is {best} with "
         f"{get.error(method=best, epsilon=1.0)}. Moving the rows to a trusted hub costs {far:.0f} times the bytes and "
         f"changes PP-ADMM's error by {get.change(central, pp)}."
     )
 
 
-def stopped(found: StudyResult, tested: dict[str, Any], control: dict[str, Any]) -> pl.DataFrame:
-    """Seed by seed, the last round of the control with no more bytes than the other sent in all."""
-
-    def chosen(rows: pl.DataFrame, settings: dict[str, Any]) -> pl.DataFrame:
-        return rows.filter(*(pl.col(_FIELDS[name]) == value for name, value in settings.items()))
-
-    ends = chosen(found.runs, tested).select(
-        "seed", pl.col("wire_bytes").alias("end"), pl.col("test_error").alias("it")
-    )
-    rows = chosen(found.rounds, control).join(ends, on="seed").filter(pl.col("wire_bytes") <= pl.col("end"))
-    return rows.sort("seed", "round").group_by("seed", maintain_order=True).last()
-
-
 def against_control(found: StudyResult, epsilon: float, **settings: Any) -> str:
     """What a method with a test has more in error than PP-ADMM that stopped at the same bytes, seed by seed."""
-    rows = stopped(found, {"epsilon": epsilon, **settings}, {"method": "pp-admm", "epsilon": epsilon})
-    row = means(rows.select(gap=pl.col("it") - pl.col("test_error")), [], ["gap"]).row(0, named=True)
-    return f"{row['mean']:+.4f} ± {row['mean'] - row['t95_low']:.4f}".replace("-", "−")
+
+    def chosen(rows: pl.DataFrame, **at: Any) -> pl.DataFrame:
+        return rows.filter(*(pl.col(_FIELDS[name]) == value for name, value in {"epsilon": epsilon, **at}.items()))
+
+    runs = chosen(found.runs, **settings).select("run", "seed", "wire_bytes", "test_error")
+    rows = stopped(runs, chosen(found.rounds, method="pp-admm"), ["seed"])
+    return _signed(rows.select(gap=pl.col("tested_test_error") - pl.col("test_error")), "gap")
 
 
 def skips(found: StudyResult) -> str:

@@ -26,8 +26,10 @@ from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from analysis import answers
 from analysis.palette import COLOURS, style
+from analysis.papers.drawing import held_against as line_at_yardsticks
 from analysis.radio import COSTS, METHODS, NETWORKS, TARGET, TARGETS, Reached, complete
-from simnet.studies.results import StudyResult
+from simnet.cli import yardstick_words
+from simnet.studies.results import YARDSTICKS, StudyResult
 
 MEGA = 1e-6
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -77,6 +79,7 @@ def methods(found: StudyResult) -> Figure:
         for row in rows.filter(pl.col("privacy.epsilon") == epsilon).to_dicts():
             _point(axis, row, row["algorithm.name"], COLOURS[row["algorithm.name"]], "o")
         _bytes_against_error(axis)
+        line_at_yardsticks(axis, found.runs)
     axes[1].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
@@ -87,9 +90,7 @@ def skips(found: StudyResult) -> Figure:
     control = found.rounds.filter(pl.col("algorithm.name") == "pp-admm")
     for axis, epsilon in zip(axes, (1.0, 10.0, 100.0), strict=True):
         axis.set_title(f"ε = {epsilon:g}")
-        rounds = control.filter(pl.col("privacy.epsilon") == epsilon).group_by("round")
-        mean = rounds.agg(pl.col("wire_bytes", "test_error").mean()).sort("round")
-        axis.plot(mean["wire_bytes"] * MEGA, mean["test_error"], color="black", linewidth=1, label="pp-admm, by round")
+        _by_round(axis, control.filter(pl.col("privacy.epsilon") == epsilon), "pp-admm, by round", "black")
         for releases, colour in zip((5, 15, 30), CYCLE, strict=False):
             for threshold, mark in ((0.0, "o"), (0.1, "^")):
                 for clip, filling in ((0.5, "none"), (2.0, "full")):
@@ -103,11 +104,12 @@ def skips(found: StudyResult) -> Figure:
                     axis.plot(
                         row["mb"], row["test_error"], mark, color=colour, fillstyle=filling, markersize=7, label=label
                     )
+        line_at_yardsticks(axis, found.runs)
         axis.set_xlabel("sent (MB)")
         axis.set_ylabel("test error")
         axis.sharey(axes[0])
     axes[2].plot([], [], "o", color="grey", fillstyle="none", label="hollow: C_loss = 0.5")
-    axes[2].legend(frameon=False, fontsize=8)
+    axes[2].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -119,9 +121,10 @@ def duals(found: StudyResult) -> Figure:
         for kind, colour in zip(("node", "healing", "edge"), CYCLE, strict=False):
             part = rows.filter(pl.col("network.pacing.kind") == pace, pl.col("algorithm.duals") == kind)
             line(axis, part, "network.link.loss", "test_error", f"{kind} duals", colour)
+        line_at_yardsticks(axis, found.runs)
         axis.set_xlabel("share of messages lost")
         axis.set_ylabel("test error")
-    axes[0].legend(frameon=False)
+    axes[1].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -161,19 +164,23 @@ def pacing(found: StudyResult) -> Figure:
 def codecs(found: StudyResult) -> Figure:
     rows = table(found, "test_error", "wire_bytes")
     figure, axes = panels(1, height=4.2)
-    figure.set_size_inches(6.4, 4.2)
+    figure.set_size_inches(7.6, 4.2)
     marks = {"float64": "o", "float32": "s", "float16": "^", "int8": "D", "top-k": "X"}
     for row in rows.to_dicts():
         name, codec = row["algorithm.name"], row["network.codec"]
         _point(axes[0], row, None, COLOURS[name], marks[codec])
     for name in ("admm", "pp-admm", "ipp-admm"):
         axes[0].plot([], [], color=COLOURS[name], label=name)
+    control = found.rounds.filter(pl.col("algorithm.name") == "pp-admm")
     for codec, mark in marks.items():
         axes[0].plot([], [], color="grey", marker=mark, linestyle="none", label=codec)
+        rounds = control.filter(pl.col("network.codec") == codec)
+        _by_round(axes[0], rounds, "pp-admm, by round" if codec == "float64" else None, COLOURS["pp-admm"])
     _bytes_against_error(axes[0])
+    line_at_yardsticks(axes[0], found.runs)
     axes[0].set_xscale("linear")
     axes[0].set_xlim(left=0)
-    axes[0].legend(frameon=False, fontsize=8, ncols=2)
+    axes[0].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -187,6 +194,9 @@ def topologies(found: StudyResult) -> Figure:
         part = rows.filter(pl.col("topology.kind") == kind)
         line(axes[0], part, "topology.agents", "test_error", kind, colour)
         line(axes[1], part, "topology.agents", "mb", kind, colour)
+    line_at_yardsticks(axes[0], found.runs)
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[0].legend(handles[len(kinds) :], labels[len(kinds) :], frameon=False, fontsize=8)
     axes[0].set_ylabel("test error")
     axes[1].set_ylabel("sent (MB)")
     axes[1].set_yscale("log")
@@ -207,6 +217,7 @@ def transports(found: StudyResult) -> Figure:
             part = rows.filter(pl.col("network.transport.kind") == transport, pl.col("algorithm.duals") == kind)
             for axis, figures in zip(axes, ("test_error", "mb"), strict=True):
                 line(axis, part, "network.link.loss", figures, f"{transport}, {kind} duals", colour, linestyle=dash)
+    line_at_yardsticks(axes[0], found.runs)
     axes[0].set_ylabel("test error")
     axes[1].set_ylabel("sent (MB)")
     axes[1].set_ylim(bottom=0)
@@ -226,6 +237,7 @@ def hub(found: StudyResult) -> Figure:
             label = name if where is None else f"{name}, {where} hub"
             _point(axis, row, label, COLOURS[name], "s" if where == "untrusted" else "o")
         _bytes_against_error(axis)
+        line_at_yardsticks(axis, found.runs.filter(pl.col("data.train") == train))
     axes[1].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
@@ -274,6 +286,7 @@ def outputs(found: StudyResult) -> Figure:
             axis.errorbar(
                 at, part[name], part[f"{name}_half"], fmt="o", color=colour, markersize=5, capsize=2, label=label
             )
+        line_at_yardsticks(axis, found.runs)
         settings = [f"η = {row['algorithm.eta']:g}\nT = {row['rounds']}" for row in part.to_dicts()]
         axis.set_xticks(range(part.height), settings)
         axis.set_ylabel("test error")
@@ -295,6 +308,12 @@ def _point(axis: Axes, row: dict[str, Any], label: str | None, colour: str, mark
     )
 
 
+def _by_round(axis: Axes, rounds: pl.DataFrame, label: str | None, colour: str) -> None:
+    """What a method that skips nothing had reached whenever one stops it."""
+    mean = rounds.group_by("round").agg(pl.col("wire_bytes", "test_error").mean()).sort("round")
+    axis.plot(mean["wire_bytes"] * MEGA, mean["test_error"], color=colour, linewidth=1, label=label)
+
+
 def _bytes_against_error(axis: Axes) -> None:
     axis.set_xscale("log")
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -303,7 +322,6 @@ def _bytes_against_error(axis: Axes) -> None:
     axis.set_ylabel("test error")
 
 
-ORDERING = Path(__file__).parents[1] / "docs" / "figures" / "ordering.csv"
 FIGURES: dict[str, Callable[[StudyResult], Figure]] = {
     "methods": methods,
     "skips": skips,
@@ -318,19 +336,22 @@ FIGURES: dict[str, Callable[[StudyResult], Figure]] = {
 }
 
 
-def draw(found: StudyResult, output: Path) -> None:
-    """The figure and the table of one study."""
+def draw(found: StudyResult, output: Path) -> pl.DataFrame:
+    """The figure and the table of one study; the table."""
     FIGURES[found.name](found).savefig(output / f"{found.name}.png", dpi=140)
     plt.close("all")
     figures = ("test_error", "train_loss", "wire_bytes", "skips", "simulated", "staleness_mean", "dual_drift")
+    figures += tuple(f"yardsticks_{name}" for name in YARDSTICKS)
     if found.name == "radio":
         found.runs = complete(found, found.runs)
         figures += ("airtime_sent", "joules")
         times = pl.concat(Reached(found, target).table for target in TARGETS)
         times.write_csv(output / "radio_times.csv", float_precision=6)
-    found.means(*figures, *found.outputs).write_csv(output / f"{found.name}.csv", float_precision=6)
     if found.name == "pacing":
         found.reaching(answers.PACING_TARGET, "t").write_csv(output / "pacing_times.csv", float_precision=6)
+    means = found.means(*figures, *found.outputs)
+    means.write_csv(output / f"{found.name}.csv", float_precision=6)
+    return means
 
 
 def filled(page: str, name: str, text: str) -> str:
@@ -339,14 +360,11 @@ def filled(page: str, name: str, text: str) -> str:
     return block.sub(lambda found: found[1] + text + found[2], page)
 
 
-def held_against() -> str:
-    """What the errors of all studies on Adult are held against, from the table of all methods, which has their rows."""
-    (row,) = pl.read_csv(ORDERING).filter(pl.col("method") == "admm").to_dicts()
-    constant, best, optimum = (row[f"mean_yardsticks_{name}"] for name in ("constant", "best_optimum", "optimum"))
-    return (
-        f"On these rows and seeds the best constant answer errs {constant:.4f}, the optimum without privacy {best:.4f} "
-        f"at best and {optimum:.4f} with λ̂/N = 1e-4 ([all methods](results.md)).\n"
-    )
+def held_against(means: pl.DataFrame) -> str:
+    """What the errors of a study are held against: the range over its settings, from the table of its means."""
+    known = [means.filter(figure=f"yardsticks_{name}")["mean"].to_list() for name in YARDSTICKS]
+    told = yardstick_words.line([dict(zip(YARDSTICKS, each, strict=True)) for each in zip(*known, strict=True)])
+    return f"Held against: {told}."
 
 
 def main() -> None:
@@ -357,14 +375,17 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     style()
-    page = filled(options.page.read_text(encoding="utf-8"), "yardsticks", held_against())
+    page = options.page.read_text(encoding="utf-8")
     for name in FIGURES:
         if not (options.results / name / "study.json").is_file():
             print(f"{name}: not run, left as it is")
             continue
         found = StudyResult.load(options.results / name)
-        draw(found, options.output)
-        said = answers.ANSWERS[name](found)
+        if found.runs.height < found.planned.height:
+            print(f"{name}: {found.planned.height - found.runs.height} runs are still to be done, left as it is")
+            continue
+        means = draw(found, options.output)
+        said = f"{answers.ANSWERS[name](found)} {held_against(means)}"
         picture = f"![{found.question}]({options.output.name}/{name}.png)"
         about = f"{found.runs.height - found.failures.height} runs of {found.planned.height}"
         page = filled(

@@ -15,7 +15,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analysis.controls import with_controls
 from analysis.palette import style
+from simnet.studies.aggregate import means
 from simnet.studies.results import StudyResult
 
 Drawing = tuple[Figure, pl.DataFrame]
@@ -35,6 +37,18 @@ def called(source: str) -> str:
 def finals(study: StudyResult, *figures: str) -> pl.DataFrame:
     """One row per setting and figure: statistics over seeds, at the end of the runs."""
     return study.means(*figures)
+
+
+def errors(
+    study: StudyResult, *figures: str, on: Sequence[str] = (), controls: StudyResult | None = None
+) -> pl.DataFrame:
+    """The same of test errors: with what they are held against, and with the control beside each run of IPP-ADMM.
+
+    The control agrees with it `on` these fields, and may be in a study of its own.
+    """
+    known = [f"yardsticks_{name}" for name in (*YARDSTICKS, "best_optimum")]
+    runs = with_controls(study, *on, controls=controls)
+    return means(runs, study.fields, ["test_error", *figures, *known])
 
 
 def by_round(study: StudyResult, *figures: str) -> pl.DataFrame:

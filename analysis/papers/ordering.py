@@ -12,8 +12,10 @@ import math
 import polars as pl
 from scipy.stats import t as student
 
+from analysis.controls import CONTROL, STOPPED, with_controls
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, finals, held_against, main, panels, where
+from analysis.papers.drawing import Drawing, held_against, main, panels, where
+from simnet.studies.aggregate import means
 from simnet.studies.results import StudyResult
 
 CENTRAL = ("dp-admm", "dp-acc-admm")
@@ -24,13 +26,13 @@ HELD_AGAINST = {
 }
 
 
-REFERENCES = ("admm", "pp-admm", "ipp-admm", "r-admm", "m-admm", "dvp")
+REFERENCES = ("admm", "pp-admm", "ipp-admm", "r-admm", "m-admm", "dvp", STOPPED)
 """Methods that the others are held against, seed by seed."""
 
 
-def paired(study: StudyResult) -> pl.DataFrame:
+def paired(runs: pl.DataFrame) -> pl.DataFrame:
     """One row per method: its test error minus that of each reference, and half of the 95 % interval (Student's t)."""
-    errors = study.runs.pivot(on="algorithm.name", index="seed", values="test_error")
+    errors = runs.pivot(on="algorithm.name", index="seed", values="test_error")
     rows = []
     for method in errors.columns[1:]:
         row: dict[str, str | float] = {"method": method}
@@ -45,12 +47,14 @@ def paired(study: StudyResult) -> pl.DataFrame:
 
 
 def table(study: StudyResult) -> pl.DataFrame:
-    """Best first: one row per method."""
+    """Best first: one row per method, and one for the control of IPP-ADMM."""
+    runs = with_controls(study)
+    figures = ("test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon")
     return (
-        finals(study, "test_error", "train_loss", "wire_bytes", "proven_epsilon", "claimed_epsilon", *HELD_AGAINST)
+        means(runs, ["algorithm.name"], [*figures, *HELD_AGAINST])
         .pivot(on="figure", index="algorithm.name", values=["mean", "t95_low", "t95_high"])
         .rename({"algorithm.name": "method"})
-        .join(paired(study), on="method")
+        .join(paired(runs), on="method")
         .sort("mean_test_error")
     )
 
@@ -84,7 +88,7 @@ def draw(study: StudyResult) -> Drawing:
     figure, axes = panels(1, 1, width=6.4, height=3.6)
     place = axes[0][0]
     for height, row in enumerate(reversed(found.to_dicts())):
-        error, colour = row["mean_test_error"], COLOURS[row["method"]]
+        error, colour = row["mean_test_error"], COLOURS[CONTROL if row["method"] == STOPPED else row["method"]]
         reach = [[error - row["t95_low_test_error"]], [row["t95_high_test_error"] - error]]
         place.errorbar(error, height, xerr=reach, fmt="o", color=colour, capsize=4)
     held_against(place, where(study.runs, algorithm__name="admm"), across=False)

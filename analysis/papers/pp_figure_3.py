@@ -10,9 +10,9 @@ from analysis.papers.drawing import Drawing, main
 from simnet.studies.results import StudyResult
 
 
-def draw(study: StudyResult) -> Drawing:
-    return scan.draw(study, "ipp-admm", "algorithm.clip", "C_loss, clipping of a row's loss")
+def draw(study: StudyResult, controls: StudyResult) -> Drawing:
+    return scan.draw(study, "ipp-admm", "algorithm.clip", "C_loss, clipping of a row's loss", controls)
 
 
 if __name__ == "__main__":
-    main("pp-figure-3", draw, __doc__)
+    main("pp-figure-3", draw, __doc__, ["pp-figure-3", "pp-control"])

@@ -10,9 +10,9 @@ from analysis.papers.drawing import Drawing, main
 from simnet.studies.results import StudyResult
 
 
-def draw(study: StudyResult) -> Drawing:
-    return scan.draw(study, "ipp-admm", "algorithm.threshold", "α, improvement that is worth a broadcast")
+def draw(study: StudyResult, controls: StudyResult) -> Drawing:
+    return scan.draw(study, "ipp-admm", "algorithm.threshold", "α, improvement that is worth a broadcast", controls)
 
 
 if __name__ == "__main__":
-    main("pp-figure-4", draw, __doc__)
+    main("pp-figure-4", draw, __doc__, ["pp-figure-4", "pp-control"])

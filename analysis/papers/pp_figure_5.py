@@ -5,17 +5,34 @@ python -m analysis.papers.pp_figure_5
 
 from __future__ import annotations
 
+from typing import Any
+
+from analysis.controls import STOPPED
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, band, finals, held_against, legend_below, main, panels, where
+from analysis.papers.drawing import Drawing, band, errors, held_against, legend_below, main, panels, where
 from simnet.studies.results import StudyResult
 
-METHODS = ("admm", "dvp", "m-admm", "r-admm", "pp-admm", "ipp-admm")
+METHODS = ("admm", "dvp", "m-admm", "r-admm", "pp-admm", "ipp-admm", STOPPED)
 NAMES = {"admm": "no privacy"}
+
+
+def colour(method: str) -> str:
+    """A control has that of its method."""
+    return COLOURS["pp-admm" if method == STOPPED else method]
+
+
+def look(method: str, dashes: tuple[int, int] = (1, 0)) -> dict[str, Any]:
+    """No privacy is dotted, and a control is thin with crosses."""
+    if method == "admm":
+        return {"linestyle": ":"}
+    thin = {"marker": "x", "linewidth": 0.8} if method == STOPPED else {"marker": "o"}
+    return {"dashes": dashes, "markersize": 4} | thin
 
 
 def draw(study: StudyResult) -> Drawing:
     """Left the paper's η, right one that learns."""
-    table = finals(study, "test_error", "claimed_epsilon", "proven_epsilon")
+    on = ("privacy.epsilon", "privacy.calibration", "algorithm.eta")
+    table = errors(study, "claimed_epsilon", "proven_epsilon", "wire_bytes", on=on)
     figure, axes = panels(1, 2, width=4.6, height=4.0, sharey=True)
     for place, eta in zip(axes[0], (0.5, 0.01), strict=True):
         rows = where(table, figure="test_error", algorithm__eta=eta).sort("privacy.epsilon")
@@ -25,8 +42,7 @@ def draw(study: StudyResult) -> Drawing:
                 if line.is_empty():
                     continue
                 name = NAMES.get(method, method) + (", paper's calibration" if calibration == "paper" else "")
-                look = {"linestyle": ":"} if method == "admm" else {"dashes": dashes, "marker": "o", "markersize": 4}
-                band(place, line, "privacy.epsilon", name, COLOURS[method], **look)
+                band(place, line, "privacy.epsilon", name, colour(method), **look(method, dashes))
         held_against(place, where(study.runs, algorithm__name="admm", algorithm__eta=eta))
         place.set_xscale("log")
         place.set_xticks([0.5, 1, 2, 10], ["0.5", "1", "2", "10"])

@@ -7,22 +7,22 @@ IPUMS' US and Brazil where their files were at hand; and, instead of them, two g
 
 from __future__ import annotations
 
-from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, band, finals, held_against, legend_below, main, panels, where
-from analysis.papers.pp_figure_5 import METHODS, NAMES
+from analysis.papers.drawing import Drawing, band, errors, held_against, legend_below, main, panels, where
+from analysis.papers.pp_figure_5 import METHODS, NAMES, colour, look
 from simnet.studies.results import StudyResult
 
 
 def draw(study: StudyResult) -> Drawing:
     """A panel a data set."""
-    table = finals(study, "test_error")
+    table = errors(study, "wire_bytes", on=("data.source", "privacy.epsilon"))
     sources = study.runs["data.source"].unique(maintain_order=True).to_list()
     figure, axes = panels(1, len(sources), width=4.4, height=3.6)
     for place, source in zip(axes[0], sources, strict=True):
         for method in METHODS:
-            rows = where(table, data__source=source, algorithm__name=method).sort("privacy.epsilon")
-            look = {"linestyle": ":"} if method == "admm" else {"marker": "o", "markersize": 4}
-            band(place, rows, "privacy.epsilon", NAMES.get(method, method), COLOURS[method], **look)
+            rows = where(table, figure="test_error", data__source=source, algorithm__name=method).sort(
+                "privacy.epsilon"
+            )
+            band(place, rows, "privacy.epsilon", NAMES.get(method, method), colour(method), **look(method))
         held_against(place, where(study.runs, data__source=source, algorithm__name="admm"))
         place.set_xscale("log")
         place.set_xticks(ticks := sorted(set(study.runs["privacy.epsilon"])), [f"{tick:g}" for tick in ticks])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from analysis.controls import STOPPED
 from analysis.palette import COLOURS
-from analysis.papers.drawing import Drawing, band, finals, held_against, legend_below, panels, where
+from analysis.papers.drawing import Drawing, band, errors, held_against, legend_below, panels, where
 from simnet.studies.results import StudyResult
 
 SETTINGS = (
@@ -13,16 +14,22 @@ SETTINGS = (
 )
 
 
-def draw(study: StudyResult, method: str, field: str, label: str) -> Drawing:
-    """A panel a measure, ε = 1; only IPP-ADMM can do without some of its broadcasts."""
+def draw(study: StudyResult, method: str, field: str, label: str, controls: StudyResult | None = None) -> Drawing:
+    """A panel a measure, ε = 1; only IPP-ADMM can do without some of its broadcasts, and has a control."""
     measures = {"test_error": "test error", "train_loss": "average training loss", "broadcasts": "broadcasts of 150"}
-    table = finals(study, *measures)
+    on = ("privacy.calibration", "algorithm.eta")
+    table = errors(study, "train_loss", "broadcasts", on=on, controls=controls)
     shown = list(measures.items())[: 3 if method == "ipp-admm" else 2]
     figure, axes = panels(1, len(shown), width=4.0)
     for place, (measure, title) in zip(axes[0], shown, strict=True):
         for eta, calibration, dashes, name in SETTINGS:
             rows = where(table, figure=measure, algorithm__eta=eta, privacy__calibration=calibration).sort(field)
-            band(place, rows, field, name, COLOURS[method], dashes=dashes, marker="o", markersize=4)
+            own = where(rows, algorithm__name=method)
+            band(place, own, field, name, COLOURS[method], dashes=dashes, marker="o", markersize=4)
+            beside = where(rows, algorithm__name=STOPPED)
+            if measure == "test_error" and not beside.is_empty():
+                look = {"color": COLOURS["pp-admm"], "dashes": dashes, "linewidth": 1, "marker": "x", "markersize": 4}
+                place.plot(beside[field], beside["mean"], **look)
         if measure == "test_error":
             held_against(place, where(study.runs, privacy__calibration="proven"))
         place.set_xscale("log")

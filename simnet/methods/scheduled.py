@@ -77,11 +77,9 @@ class Scheduled(Decentralised):
 
     @model_validator(mode="after")
     def _one_amount_of_noise(self) -> Scheduled:
-        if self.noise_rate is not None and self.noise == "gaussian":
-            raise ValueError("noise_rate: Gaussian noise has a sigma")
-        if self.agent_noise_rate and (self.noise == "gaussian" or self.noise_rate is not None):
-            other = "Gaussian noise has a sigma" if self.noise == "gaussian" else "noise_rate is there already"
-            raise ValueError(f"agent_noise_rate: it names the α of every agent, and {other}")
+        for field in ("noise_rate", "agent_noise_rate"):
+            if getattr(self, field) and self.noise == "gaussian":
+                raise ValueError(f"{field}: Gaussian noise has a sigma")
         if self.sigma is not None and self.noise == "gamma":
             raise ValueError("sigma: gamma-type noise has a noise_rate")
         return self

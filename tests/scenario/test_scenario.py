@@ -242,8 +242,10 @@ def test_generated_scenarios_keep_to_what_is_fixed(scenario: Scenario) -> None:
         ({"name": "ipp-admm", "test": "noise-free", "calibration": "paper"}, "covers only 'shared-noise'"),
         ({"name": "pvp", "noise_rate": 2.0, "calibration": "none"}, "there is no noise"),
         ({"name": "r-admm", "agent_noise_rate": [2.0], "calibration": "none"}, "there is no noise"),
-        ({"name": "m-admm", "agent_noise_rate": [2.0], "noise_rate": 2.0}, "agent_noise_rate.*noise_rate is there"),
-        ({"name": "m-admm", "agent_noise_rate": [2.0], "noise": "gaussian"}, "agent_noise_rate.*has a sigma"),
+        (
+            {"name": "m-admm", "agent_noise_rate": [2.0], "noise": "gaussian"},
+            "agent_noise_rate.*Gaussian noise has a sigma",
+        ),
         ({"name": "pdml", "label_epsilon": 2.0, "calibration": "none"}, "there is no noise"),
     ],
 )
