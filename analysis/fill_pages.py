@@ -61,7 +61,7 @@ def chosen(lines: list[str], words: list[str]) -> list[str]:
     found, deeper = [], None
     for line in (line.replace("│", " ").rstrip() for line in lines):
         label, indent = re.split(r" {2,}", line.strip())[0], len(line) - len(line.lstrip())
-        if label in words or any(label.startswith(f"{word}:") for word in words):
+        if label in words or any(label.startswith((f"{word}:", f"{word} ")) for word in words):
             deeper = None if label.startswith("simnet:") else indent  # a caution is one line, whatever comes next
             found.append(line)
         elif deeper is not None and indent > deeper:

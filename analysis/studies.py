@@ -174,6 +174,7 @@ def codecs(found: StudyResult) -> Figure:
     control = found.rounds.filter(pl.col("algorithm.name") == "pp-admm")
     for codec, mark in marks.items():
         axes[0].plot([], [], color="grey", marker=mark, linestyle="none", label=codec)
+    for codec in marks:
         rounds = control.filter(pl.col("network.codec") == codec)
         _by_round(axes[0], rounds, "pp-admm, by round" if codec == "float64" else None, COLOURS["pp-admm"])
     _bytes_against_error(axes[0])
@@ -195,15 +196,14 @@ def topologies(found: StudyResult) -> Figure:
         line(axes[0], part, "topology.agents", "test_error", kind, colour)
         line(axes[1], part, "topology.agents", "mb", kind, colour)
     line_at_yardsticks(axes[0], found.runs)
-    handles, labels = axes[0].get_legend_handles_labels()
-    axes[0].legend(handles[len(kinds) :], labels[len(kinds) :], frameon=False, fontsize=8)
     axes[0].set_ylabel("test error")
     axes[1].set_ylabel("sent (MB)")
     axes[1].set_yscale("log")
     for axis in axes:
         axis.set_xlabel("agents")
         axis.set_xticks([5, 10, 20])
-    axes[1].legend(frameon=False, fontsize=8)
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[1].legend(handles, labels, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -223,7 +223,8 @@ def transports(found: StudyResult) -> Figure:
     axes[1].set_ylim(bottom=0)
     for axis in axes:
         axis.set_xlabel("share of messages lost")
-    axes[0].legend(frameon=False, fontsize=8)
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[1].legend(handles, labels, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
