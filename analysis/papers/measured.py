@@ -18,8 +18,8 @@ PAGE = FIGURES.parent / "reproduction.md"
 PASSAGE = re.compile(r"<!-- (?P<name>[\w-]+) -->(?P<text>.*?)<!-- /(?P=name) -->", re.DOTALL)
 
 PASSAGES: tuple[Callable[[], str], ...] = (
-    *(all_methods.ordering, all_methods.ordering_pairs, all_methods.ordering_yardsticks),
-    *(all_methods.tuning, all_methods.random_start, all_methods.ordering_gaussian),
+    *(all_methods.runs, all_methods.ordering, all_methods.ordering_pairs, all_methods.ordering_control),
+    *(all_methods.ordering_yardsticks, all_methods.tuning, all_methods.random_start, all_methods.ordering_gaussian),
     *(pp.pp_1, pp.pp_2, pp.pp_3, pp.pp_4, pp.pp_5, pp.pp_5_adult_41, pp.pp_5_saves, pp.pp_6, pp.pp_7),
     *(pp.pp_printed, pp.pp_gaussian),
     *(r.r_1, r.r_1_gamma, r.r_2, r.r_2_smaller, r.r_2_range, r.r_3, r.r_work),

@@ -50,7 +50,7 @@ def draw(study: StudyResult) -> Drawing:
         place.set_xlabel("ε asked for, at δ = 1e-4")
         place.set_title(f"η = {eta}" + (" (the paper's)" if eta == 0.5 else ""), fontsize=10)
     axes[0][0].set_ylabel("test error after 30 rounds")
-    legend_below(figure, axes[0][1], 4)
+    legend_below(figure, axes[0][1], 3)
     return figure, table
 
 

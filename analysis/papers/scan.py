@@ -29,7 +29,8 @@ def draw(study: StudyResult, method: str, field: str, label: str, controls: Stud
             beside = where(rows, algorithm__name=STOPPED)
             if measure == "test_error" and not beside.is_empty():
                 look = {"color": COLOURS["pp-admm"], "dashes": dashes, "linewidth": 1, "marker": "x", "markersize": 4}
-                place.plot(beside[field], beside["mean"], **look)
+                label = STOPPED if calibration == "proven" else None
+                place.plot(beside[field], beside["mean"], label=label, **look)
         if measure == "test_error":
             held_against(place, where(study.runs, privacy__calibration="proven"))
         place.set_xscale("log")

@@ -3,7 +3,8 @@
     python -m analysis.papers.sweep [NAME ...] [--out results] [--workers 2]
 
 A study whose every data set is there is what `simnet sweep` runs. Where a file is absent, its runs are left out and a
-line says so: the data of some papers may not be passed on.
+line says so: the data of some papers may not be passed on. A study with a run that failed is the last one. The same
+command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from simnet.errors import ScenarioError
+from simnet.errors import ScenarioError, SimnetError
 from simnet.learning.data_section import Data
 from simnet.studies import sweep as studies
 from simnet.studies.spec import Study
@@ -68,8 +69,8 @@ def run(name: str, out: Path, workers: int | None) -> int:
     plan = studies.plan_sweep(Study.of(content, folder=STUDIES), out)
     print(f"{name}: {len(plan.todo)} of {len(plan.runs)} runs to do", flush=True)
     failures = studies.sweep(plan, studies.executor(workers)).failures
-    for row in failures.to_dicts():
-        print(f"{name}: a run failed: {row['error']}")
+    for error in failures["error"].unique(maintain_order=True):
+        print(f"{name}: a run failed: {error}")
     return failures.height
 
 
@@ -82,9 +83,14 @@ def main() -> None:
     for name in options.names:
         if name not in names():
             sys.exit(f"{name}: no such study, choose from {', '.join(names())}")
-    failed = sum(run(name, options.out, options.workers) for name in options.names or names())
-    if failed:
-        sys.exit(f"{failed} runs failed: no figure is drawn from what is left of them")
+    try:
+        for name in options.names or names():
+            if failed := run(name, options.out, options.workers):
+                sys.exit(f"{name}: {failed} runs failed, so no figure is drawn; the same command tries them again")
+    except SimnetError as error:
+        sys.exit(f"{name}: {error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted: finished runs are kept, and the same command goes on")
 
 
 if __name__ == "__main__":

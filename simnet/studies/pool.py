@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext
 from typing import Any
 
+from simnet.allowance import VARIABLE
 from simnet.diagnostics import tell, warn
 from simnet.errors import ScenarioWarning, SimnetError
 from simnet.scenario import Scenario
@@ -49,8 +50,8 @@ class RunJob:
 class Record:
     """What is kept of a run: its summary and its rounds, or the sentence that says why there are none.
 
-    A run that simnet itself refused is final: the same scenario is refused again. Any other failure may be the
-    machine's, so the run is tried again when the study goes on.
+    A run that simnet itself refused is final: the same scenario is refused again, unless its sentence asks for more
+    memory. Any other failure may be the machine's, so the run is tried again when the study goes on.
     """
 
     key: str
@@ -80,7 +81,7 @@ def perform(job: RunJob) -> Record:
             job.key, job.code, job.scenario.resolved(), job.scenario.seed, summary=result.summary, rounds=result.rounds
         )
     except SimnetError as error:
-        record = failed(job, str(error), final=True)
+        record = failed(job, str(error), final=VARIABLE not in str(error))
     except Exception as error:
         return failed(job, " ".join(f"{type(error).__name__}: {error}".split()))
     return record if _as_planned(job) else failed(job, _NOT_AS_PLANNED)

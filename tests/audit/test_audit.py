@@ -193,6 +193,19 @@ def test_r_admm_keeps_its_promise_with_penalties_of_the_agents_own_and_its_liar_
     assert audit(*load_audit(SHIPPED / f"{name}.toml", changes)).verdict == verdict
 
 
+@pytest.mark.parametrize("name", ["honest-m-admm", "honest-r-admm"])
+def test_an_agent_with_a_noise_of_its_own_keeps_the_promise_of_that_noise(name):
+    """The victim has the one or the other α_i: whoever has less noise is promised less, whatever its neighbour has."""
+    promised = []
+    for rates in ([60.0, 200.0], [200.0, 60.0]):
+        changes = {"audit.runs": 20, "algorithm.agent_noise_rate": rates, "algorithm.agent_noise_growth": [1.1, 0.9]}
+        found = audit(*load_audit(SHIPPED / f"{name}.toml", changes))
+        assert found.conformance.broken_by == ()
+        assert found.verdict == "holds"
+        promised.append(found.promise.epsilon)
+    assert promised[1] > 3 * promised[0]
+
+
 def test_an_agent_that_refuses_what_rounding_cannot_bear_keeps_its_promise_beside_an_absorber():
     assert audit(*load_audit(SHIPPED / "honest-absorber.toml", {"audit.runs": 20})).verdict == "holds"
 

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import scipy
 
+from simnet import Scenario, run
 from simnet.methods import METHODS
 from simnet.methods.dp_admm import FusedLasso, LassoSteps, paper_sigma
 from simnet.methods.pp_admm import PaperBudget
@@ -20,6 +21,8 @@ from simnet.privacy.mechanisms import problem_parameters
 from simnet.privacy.objective_perturbation import PerturbationPlan
 from simnet.privacy.problem import LocalProblem
 from simnet.privacy.sparse_vector import SparseVector
+from simnet.record.events import ReleaseMade
+from simnet.record.lines import unpack
 from tests.methods.plans import paper_ipp
 
 ROWS, DELTA = 7000, 1e-4
@@ -132,13 +135,32 @@ def test_10_pdmls_primal_noise_loses_geometrically():
     assert losses[2] > 3 * losses[1]
 
 
+@pytest.mark.parametrize("calibration", ["none", "paper", "proven"])
+def test_21_models_with_fresh_noise_in_every_round_converge_to_no_fixed_point(calibration):
+    small = {"source": "synthetic", "rows": 600, "train": 500, "features": 4}
+    algorithm = {"name": "pp-admm", "eta": 0.05, "regulariser": 0.05}
+    scenario = Scenario.of(
+        {"data": small, "rounds": 200, "algorithm": algorithm, "privacy": {"calibration": calibration, "epsilon": 5.0}}
+    )
+    models = {}
+    for _, _, event in run(scenario).events:
+        if isinstance(event, ReleaseMade) and event.agent == 0:
+            models[event.round] = unpack(event.value)
+    moves = [float(np.linalg.norm(models[t + 1] - models[t])) for t in range(1, 200)]
+    early, late = np.mean(moves[40:60]), np.mean(moves[-20:])
+    if calibration == "none":
+        assert late < 0.05 * early
+    else:
+        assert late == pytest.approx(early, rel=0.5)
+
+
 ROOT = Path(__file__).parents[2]
 ERRATA = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
 
 
 def test_every_erratum_says_whether_the_papers_version_is_available():
     rows = [line.strip("| ").split(" | ") for line in ERRATA.splitlines() if re.match(r"\| \d", line)]
-    assert [int(cells[0]) for cells in rows] == [*range(1, 21)]
+    assert [int(cells[0]) for cells in rows] == [*range(1, 22)]
     assert {int(cells[0]) for cells in rows if "*not available*" in cells[5]} == {2, 9}
     named = {field for cells in rows for field in re.findall(r"`algorithm\.(\w+)", cells[5])}
     known = {field for method in METHODS.values() for field in method.model_fields}
@@ -163,3 +185,5 @@ def test_what_the_errors_cost_is_what_the_table_holds():
     passage = ERRATA.split("## What the errors cost")[1].split("![")[0]
     assert re.findall(r"(\d+\.\d) %", passage) == [f"{100 * value:.1f}" for value in told]
     assert without.height == 5
+    assert at[0]["optimum"].mean() == pytest.approx(at[0]["constant"].mean(), abs=1e-4)
+    assert at[1]["optimum"].mean() < 0.7 * at[1]["constant"].mean()

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import subprocess
+import sys
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +21,7 @@ from simnet.build import build
 from simnet.studies.results import StudyResult
 from simnet.studies.runs import plan
 from simnet.studies.spec import Study
+from simnet.studies.sweep import plan_sweep
 
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "figures"
@@ -49,6 +54,39 @@ def test_a_study_without_any_of_its_data_is_skipped_with_a_reason(tmp_path, monk
     told = capsys.readouterr().out
     assert "ipums/us.csv is left out" in told
     assert "ipums/brazil.csv is left out" in told
+
+
+def test_the_study_with_a_failed_run_is_the_last_one(tmp_path, monkeypatch, capsys):
+    """What comes after it may take hours, and no figure would be drawn in the end."""
+    text = """
+        replicates = 1
+        scenario = { rounds = 2, data = { source = "synthetic" }, algorithm = { name = "dvp" }, privacy.epsilon = 1e-6 }
+        grid = { algorithm.eta = [0.1] }
+    """
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.toml").write_text(f'name = "{name}"\n{text}', encoding="utf-8")
+    monkeypatch.setattr(sweep, "STUDIES", tmp_path)
+    monkeypatch.setattr("sys.argv", ["sweep", "--out", str(tmp_path / "results"), "--workers", "1"])
+    with pytest.raises(SystemExit, match=r"first: 1 runs failed, so no figure is drawn; the same command"):
+        sweep.main()
+    assert "first: a run failed: " in capsys.readouterr().out
+    assert not (tmp_path / "results" / "second").exists()
+
+
+def test_the_studies_end_with_a_sentence_when_they_are_interrupted_and_go_on(tmp_path):
+    words = [sys.executable, "-m", "analysis.papers.sweep", "m-own-penalties", "--out", str(tmp_path), "--workers", "1"]
+    started = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob("*/done/*.json")):
+        with suppress(subprocess.TimeoutExpired):
+            started.wait(0.01)
+            break
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 1
+    assert err == "interrupted: finished runs are kept, and the same command goes on\n"
+    assert out == "m-own-penalties: 40 of 40 runs to do\n"
+    content = tomllib.loads((sweep.STUDIES / "m-own-penalties.toml").read_text(encoding="utf-8"))
+    assert 0 < len(plan_sweep(Study.of(content, folder=sweep.STUDIES), tmp_path).todo) < 40
 
 
 def test_a_table_that_has_data_which_are_not_here_stays_as_it_is(tmp_path, monkeypatch, capsys):
@@ -153,6 +191,65 @@ def test_every_item_of_a_paper_has_a_place_a_check_and_a_verdict_and_their_names
                 assert list(ROOT.glob(name)), name
             elif name.isidentifier():
                 assert re.search(rf"\b{name}\b", code), name
+
+
+NUMBERED = {
+    "PP-ADMM and IPP-ADMM": {
+        "equation": 6, "Definition": 4, "Lemma": 7, "Theorem": 5, "Remark": 2, "Algorithm": 2, "Figure": 7,
+    },
+    "R-ADMM": {
+        "equation": 58, "Assumption": 5, "Definition": ["IV.1"], "Lemma": ["III.1", "IV.1"],
+        "Theorem": ["III.1", "IV.1"], "Algorithm": 2, "Figure": 3,
+    },
+    "M-ADMM": {
+        "equation": 26, "Assumption": 5, "Definition": ["4.1"], "Lemma": ["3.1"], "Theorem": ["3.1", "3.2", "4.1"],
+        "Algorithm": 1, "Figure": 4,
+    },
+    "PDML": {
+        "equation": 39, "Problem": 3, "Assumption": 2, "Definition": 2, "Proposition": 2, "Lemma": 5, "Theorem": 2,
+        "Corollary": 2, "Remark": 2, "Figure": 4, "Table": ["I"],
+    },
+    "DP-ADMM and DP-AccADMM": {
+        "equation": 19, "Definition": 6, "Assumption": 2, "Lemma": 7, "Theorem": 2, "Algorithm": 3, "Figure": 2,
+        "Table": ["I"],
+    },
+}  # fmt: skip
+"""What each paper numbers, and how far; DP-ADMM's proofs cite a Lemma 8 that it does not have."""
+NUMBER = r"(?:[IV]+\.\d|\d\.\d|[IV]+|\d+)"
+
+
+def spread(first: str, last: str) -> list[str]:
+    """All numbers of a range."""
+    return [str(number) for number in range(int(first), int(last) + 1)]
+
+
+def named(text: str) -> set[tuple[str, str]]:
+    """What a cell numbers: (12)-(14), (24) and (25), Lemmas 1-3, Theorem IV.1, Figures 1, 2 and 3."""
+    found = {("equation", each) for each in re.findall(r"\((\d+)\)", text)}
+    for first, last in re.findall(r"\((\d+)\)(?:-| to )\((\d+)\)", text):
+        found |= {("equation", each) for each in spread(first, last)}
+    kinds = "|".join(sorted({kind for paper in NUMBERED.values() for kind in paper} | {"Corollarie", "Lemma"}))
+    run = rf"{NUMBER}(?:(?:, | and |-| to ){NUMBER})*"
+    for kind, numbers in re.findall(rf"\b({kinds})s? ({run})", text):
+        name = "Corollary" if kind == "Corollarie" else kind
+        found |= {(name, each) for each in re.findall(NUMBER, numbers)}
+        for first, last in re.findall(r"(\d+)(?:-| to )(\d+)", numbers):
+            found |= {(name, each) for each in spread(first, last)}
+    return found
+
+
+@pytest.mark.parametrize("paper", NUMBERED)
+def test_everything_that_a_paper_numbers_has_a_row(paper):
+    sections = re.split(r"^## ", (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    (section,) = [text for text in sections if text.startswith((f"{paper}\n", f"{paper} ("))]
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    told = set.union(*(named(re.split(r"(?<!\\)\|", row)[1]) for row in rows))
+    wanted = {
+        (kind, number)
+        for kind, last in NUMBERED[paper].items()
+        for number in (last if isinstance(last, list) else spread("1", str(last)))
+    }
+    assert wanted - told == set()
 
 
 def test_the_order_of_the_methods_is_the_one_that_the_markdown_shows():

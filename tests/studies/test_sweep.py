@@ -13,6 +13,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import simnet
@@ -73,6 +74,21 @@ def test_results_do_not_depend_on_the_number_of_workers():
     assert row["digest"] == plain.digest
     assert row["test_error"] == plain.summary["accuracy"]["test_error"]
     assert one.rounds.filter(key=row["key"])["train_loss"].to_list() == [row["train_loss"] for row in plain.rounds]
+
+
+def test_runs_that_wanted_more_memory_are_done_when_they_are_given_it(tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    np.savez(tmp_path / "large.npz", X=rng.normal(size=(60_000, 4)), y=rng.choice([-1.0, 1.0], 60_000))
+    content = study_content() | {"replicates": 1}
+    content["scenario"] = {"rounds": 2, "data": {"source": str(tmp_path / "large.npz")}, "algorithm": {"name": "admm"}}
+    monkeypatch.setenv("SIMNET_MEMORY", "1")
+    refused = simnet.study(content, tmp_path / "results", workers=1)
+    assert refused.failures.height == refused.runs.height
+    assert "SIMNET_MEMORY=1000 in the environment allows 1000 MB" in refused.failures["error"][0]
+    monkeypatch.setenv("SIMNET_MEMORY", "1000")
+    allowed = simnet.study(content, tmp_path / "results", workers=1)
+    assert allowed.failures.is_empty()
+    assert allowed.runs.height == refused.runs.height
 
 
 def test_workers_find_the_data_file_beside_the_base_scenario(tmp_path):

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from math import prod
+
+from analysis.controls import STOPPED
+from analysis.papers import sweep
 from analysis.papers.passages.reading import FIGURES, link, table, value
+from simnet.studies.spec import Study
+
+
+def runs() -> str:
+    """How many runs all studies have, from their files: those of data sets that are not here count as well."""
+    counts = {}
+    for name in sweep.names():
+        study = Study.load(sweep.STUDIES / f"{name}.toml")
+        counts[name] = prod(len(axis) for axis in study.axes) * len(study.seeds)
+    of_ipums = counts.pop("pp-figure-7")
+    return f"{sum(counts.values()):,} runs, and {of_ipums:,} more with the files of IPUMS"
 
 
 def ordering() -> str:
@@ -23,6 +38,14 @@ def ordering_pairs() -> str:
         f"{_over('ipp-admm', 'pp-admm')}, m-admm over r-admm {_over('m-admm', 'r-admm')}, dvp over m-admm "
         f"{_over('dvp', 'm-admm')}, pvp over dvp {_over('pvp', 'dvp')}, r-admm over ipp-admm "
         f"{_over('r-admm', 'ipp-admm')}"
+    )
+
+
+def ordering_control() -> str:
+    error, epsilon = (value("ordering", f"mean_{name}", method=STOPPED) for name in ("test_error", "proven_epsilon"))
+    return (
+        f"PP-ADMM that stops when it has sent as many bytes as IPP-ADMM errs {error:.4f} at a proven ε of "
+        f"{epsilon:.2f}; seed by seed IPP-ADMM has {_over('ipp-admm', STOPPED)} over that"
     )
 
 
