@@ -18,6 +18,8 @@ from simnet.learning.dataset import Dataset, bound_rows
 from simnet.learning.scaled_rows import moments, scaled_rows
 from simnet.library.noisy_nesterov import AveragedSteps
 from simnet.live.checkpoint import restore, save
+from simnet.methods.admm import Admm
+from simnet.methods.gossip import Gossip
 from simnet.methods.method import AgentPlace
 from simnet.methods.scaling import Scaled, moment_sensitivity
 from simnet.privacy.ledger import account
@@ -235,6 +237,26 @@ class ScaledGate(Scaled, GatedDescent):
 
     needs = frozenset({"margins"})
     loss: Literal["logistic"] = "logistic"
+
+
+class ScaledAdmm(Scaled, Admm):
+    """A method without noise, on scaled columns."""
+
+
+class ScaledGossip(Scaled, Gossip):
+    """A method that makes all of its agents at once."""
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "why"),
+    [
+        ("ScaledAdmm", {"eta": 0.1}, "adds no noise, and moments are told with some"),
+        ("ScaledGossip", {"regulariser": 0.1}, "makes all agents at once"),
+    ],
+)
+def test_methods_that_cannot_be_scaled_are_refused_in_one_sentence(name, settings, why):
+    with pytest.raises(ScenarioError, match=f"algorithm: .*{why}"):
+        build(world(task="logistic", algorithm={"name": f"{__file__}:{name}"} | settings))
 
 
 def gated_peer(streams=None):
