@@ -314,6 +314,9 @@ class ScaledPeer(Peer):
     def sparse_vector(self) -> SparseVector | None:
         return self.learner.sparse_vector
 
+    def asks(self, t: int) -> bool:
+        return t > self.opening and self.learner.asks(t - self.opening)
+
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         if t > self.opening:
             return self.learner.noise_of(t - self.opening, released, self._later(known))

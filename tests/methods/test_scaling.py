@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simnet import Scenario, run
+from simnet.audit import Audit, audit
 from simnet.build import build
 from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset, bound_rows
@@ -272,6 +273,22 @@ def test_no_number_that_hides_the_moments_is_drawn_again_by_a_test():
     peer.absorb(2, None, ())
     assert peer.sparse_vector.rng is peer.rng
     assert not set(peer.sparse_vector.rng.random(64)) & set(drawn[:6])
+
+
+GATED = {"name": f"{__file__}:ScaledGate", "moment_rounds": 1}
+
+
+def test_a_test_on_scaled_columns_lets_pass_what_it_was_paid_for_beside_the_moments():
+    found = run(world(rounds=20, task="logistic", algorithm=GATED, **{"data.rows": 20_000}))
+    spent = [e for _, _, e in found.events if isinstance(e, events.PrivacySpent) and e.agent == 0]
+    assert [e.round for e in spent if e.spent_on == "test"] == [2, 2]
+    assert [e.round for e in spent if e.spent_on == "release"] == [1, 2, 3, 4, 5, 6]
+    assert 2.0 * (1 - 1e-5) < found.summary["privacy"]["proven_epsilon"] <= 2.0
+
+
+def test_an_auditor_knows_that_moments_are_told_before_a_test_is_asked():
+    found = audit(world(rounds=6, task="logistic", algorithm=GATED, **{"data.rows": 20_000}), Audit(runs=20))
+    assert found.verdict == "holds", str(found)
 
 
 def test_nor_after_a_live_agent_was_brought_back_before_learning_began():
