@@ -76,7 +76,7 @@ def read(shadow: Peer, rounds: Sequence[Round], test: SvtPlan | None) -> Reading
     outcomes = None if test is None else AnswerLikelihood(test)
     for each in rounds:
         model = None if each.sent is None else each.sent[0]
-        if outcomes is not None and each.skipped in (None, "test"):
+        if outcomes is not None and each.skipped in (None, "test") and shadow.asks(each.t):
             reading.answers.append(outcomes.note(each.t, _question(shadow, model), passed=model is not None))
         if model is not None:
             found = shadow.noise_of(each.t, model, each.known)
@@ -96,10 +96,12 @@ def score_tests(shadows: Sequence[Peer], rounds: Sequence[Round], test: SvtPlan)
     """The score of the test's answers alone, up to the first "yes": what was sent then is not looked at."""
     outcomes = [AnswerLikelihood(test) for _ in shadows]
     for each in rounds:
+        asked = shadows[0].asks(each.t)
         for shadow, outcome in zip(shadows, outcomes, strict=True):
-            outcome.note(each.t, _question(shadow, None), passed=each.sent is not None)
-            shadow.absorb(each.t, None, each.known)
-        if each.sent is not None:
+            if asked:
+                outcome.note(each.t, _question(shadow, None), passed=each.sent is not None)
+            shadow.absorb(each.t, None if asked else each.sent, each.known)
+        if asked and each.sent is not None:
             break
     return {"tests": outcomes[0].log_likelihood() - outcomes[1].log_likelihood()}
 

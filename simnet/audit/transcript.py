@@ -231,7 +231,7 @@ class Eavesdropper:
             told = ", ".join(charge.mechanism for charge in paid) or "nothing"
             self._breach("ledger", agent, t, f"a release is paid with {told}, and not with what it costs")
         ahead = [c for (who, _), charges in self._paid.items() if who == agent for c in charges if c.kind == "test"]
-        if ahead != self._ahead[agent]:
+        if ahead != self._ahead[agent] and (ahead or shadow.asks(t)):
             self._breach("ledger", agent, t, "what its test may cost is not what was paid in advance")
         recycled = shadow.recycled(t)
         if recycled is not None and self._exactness[1].itemsize == 8 and recycled.tobytes() != model.tobytes():

@@ -165,9 +165,11 @@ def _charges(result: Result, agent: int) -> Iterator[Charge]:
 
 
 def _uses(charges: Any) -> Counter[Use]:
-    """How often each use counts: as often as it was paid in advance or made, whichever is more."""
+    """How often each use counts: as often as it was paid in advance or made since then, whichever is more."""
     advance: Counter[Use] = Counter()
     made: Counter[Use] = Counter()
+    before: Counter[Use] = Counter()
     for charge in charges:
-        (advance if charge.kind == "test" else made)[charge.use] += charge.times
-    return advance | made
+        tally = advance if charge.kind == "test" else made if advance else before
+        tally[charge.use] += charge.times
+    return before + (advance | made)

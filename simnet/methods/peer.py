@@ -259,6 +259,10 @@ class Peer(ABC):
         """Its test, if it has one."""
         return None
 
+    def asks(self, t: int) -> bool:
+        """Whether round t may ask the test; what its answers may cost is paid before the first of them."""
+        return True
+
     def price(self, t: int) -> tuple[Charge, ...] | None:
         """What the ledger must be charged for a release of round t; None if the peer does not say."""
         return None

@@ -90,6 +90,10 @@ class Scaled(Method):
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
         if not self.scaled:
             return super().calibrate(privacy, sizes, rounds)
+        if type(self).peers is not Method.peers:
+            raise ScenarioError(
+                f"algorithm: {self.name} makes all agents at once, and columns are scaled for one by one"
+            )
         if len(sizes) > MOST_AGENTS:
             raise ScenarioError(f"topology.agents: messages have room for the names of {MOST_AGENTS} agents")
         left = rounds - self.opening(rounds)
@@ -101,7 +105,10 @@ class Scaled(Method):
 
         def plan(asked: Privacy) -> NoisePlan:
             (found,) = super(Scaled, self).calibrate(asked, [size], rounds).plans
-            assert found is not None, "a method without noise has no moments to hide"
+            if found is None:
+                raise ScenarioError(
+                    f"algorithm: {self.name} adds no noise, and moments are told with some; scale no columns"
+                )
             return found
 
         if privacy.calibration == "none" or self.names_its_noise:
@@ -306,6 +313,9 @@ class ScaledPeer(Peer):
     @property
     def sparse_vector(self) -> SparseVector | None:
         return self.learner.sparse_vector
+
+    def asks(self, t: int) -> bool:
+        return t > self.opening and self.learner.asks(t - self.opening)
 
     def noise_of(self, t: int, released: Vector, known: Sequence[Known]) -> Candidate | None:
         if t > self.opening:

@@ -4,8 +4,8 @@ A charge is made before its release leaves. A charge of kind "test" pays in adva
 vector technique is charged for itself and for all `cap` releases that it may let pass. How many it lets pass depends on
 the data, and a sum of realised costs is no guarantee under adaptive stopping; the guarantee reported is that of the
 mechanism, test + cap × release, whatever happened. So a mechanism with its numbers counts as often as it was paid for
-in advance or as often as it was used, whichever is more. Without such a technique nothing is paid in advance: what
-was charged for tests and what was charged for releases add.
+in advance or as often as it was used since then, whichever is more. What was used before, and what is used without such
+a technique, adds to what was charged for tests.
 
 An account is proven in several ways, all of them from the same charges: by Rényi curves, and by Gaussian trade-offs,
 which are exact where nothing but plain Gaussian noise was used (`simnet.privacy.trade_offs`). The numbers that decide
@@ -192,7 +192,7 @@ class Ledger:
     @property
     def tested(self) -> bool:
         """Whether a test was paid for that may be asked any number of times."""
-        return self.state.gated
+        return self.state.tested
 
     def spend(self, *charges: Charge) -> None:
         """Make these charges, all or none; a ledger never goes over its budget."""
@@ -216,14 +216,15 @@ class Ledger:
 class _Spending:
     """How often each use was paid in advance and made; equal only to itself, so that it is cheap as a key."""
 
-    def __init__(self, advance: dict[Use, int], made: dict[Use, int]) -> None:
+    def __init__(self, advance: dict[Use, int], free: dict[Use, int], gated: dict[Use, int]) -> None:
         self.advance = advance
-        self.made = made
-        self.gated = any(MECHANISMS[name].gate for name, _ in advance)
+        self.free = free
+        """Made before a test was paid for: no test lets these pass, and they use up nothing."""
+        self.gated = gated
+        self.tested = any(MECHANISMS[name].gate for name, _ in advance)
         """Whether a test decides what is released: only then do releases use up what was paid in advance."""
-        both = max if self.gated else int.__add__
-        counts = {use: both(advance.get(use, 0), made.get(use, 0)) for use in advance | made}
-        self.uses = tuple(counts.items())
+        uses = advance | free | gated
+        self.uses = tuple((use, free.get(use, 0) + max(advance.get(use, 0), gated.get(use, 0))) for use in uses)
         self._accounts: dict[float, Account] = {}
 
     def account(self, delta: float) -> Account:
@@ -232,7 +233,7 @@ class _Spending:
         return self._accounts[delta]
 
 
-_NOTHING = _Spending({}, {})
+_NOTHING = _Spending({}, {}, {})
 
 
 def _after_all(state: _Spending, charges: Iterable[Charge]) -> _Spending:
@@ -243,10 +244,10 @@ def _after_all(state: _Spending, charges: Iterable[Charge]) -> _Spending:
 
 @lru_cache(maxsize=1 << 16)
 def _after(state: _Spending, charge: Charge) -> _Spending:
-    advance, made = dict(state.advance), dict(state.made)
-    tally = advance if charge.kind == "test" else made
+    advance, free, gated = dict(state.advance), dict(state.free), dict(state.gated)
+    tally = advance if charge.kind == "test" else gated if state.tested else free
     tally[charge.use] = tally.get(charge.use, 0) + charge.times
-    return _Spending(advance, made)
+    return _Spending(advance, free, gated)
 
 
 @lru_cache(maxsize=1 << 16)

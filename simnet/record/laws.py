@@ -52,11 +52,12 @@ class _Agent:
 
     finished: int = 0
     """the last round that it has finished"""
-    releases: int = 0
     answers: int = 0
     """answers that its sparse vector test has given"""
     advance: dict[str, int] = field(default_factory=dict)
     """releases that it has paid for in advance, by mechanism"""
+    releases: int = 0
+    """how many it has made since then"""
 
     source: bool = False
     """whether it has paid for something, or used what a neighbour released: what a release can be recycled from"""
@@ -207,7 +208,7 @@ def _released(run: _Run, event: events.ReleaseMade) -> None:
     if agent.advance and not agent.tested:
         run.complain(f"{_who(event)} makes a release that has not passed the test")
     agent.released = True
-    agent.releases += 1
+    agent.releases += bool(agent.advance)
 
 
 def _broadcast(run: _Run, event: events.BroadcastSent) -> None:

@@ -101,6 +101,42 @@ def test_loss_delays_the_mean_and_does_not_move_it(loss):
         assert np.allclose(peer.theta, calm[0].theta, rtol=1e-12)
 
 
+LATE = {"network.pacing": {"kind": "deadline", "period": "100 ms"}, "rounds": 60, "algorithm.moment_rounds": 20}
+OVERTAKING = {"kind": "uniform", "low": "1 ms", "high": "350 ms"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, LATE | {"network.link.latency": OVERTAKING}, LATE | {"network.link.loss": 0.2}],
+    ids=["at once", "overtaking", "lost"],
+)
+def test_copies_do_not_move_the_mean_either(changes):
+    _, calm = played(world())
+    _, peers = played(world(**{"network.link.duplication": 0.5}, **changes))
+    for peer in peers:
+        assert np.allclose(peer.theta, calm[0].theta, rtol=1e-12)
+
+
+def test_a_straggler_comes_in_when_its_vector_arrives():
+    """It takes two slots where the others take one: its first model comes when they have their second ones."""
+    late = LATE | {"compute": {"time": "20 ms"}, "fault": [{"kind": "straggler", "agent": 4, "factor": 7.0, "at": 0.0}]}
+    _, peers = played(world(**late))
+    for peer in peers[:4]:
+        newest = peer.learner.flood.newest
+        assert {origin: version for origin, (version, _) in newest.items()} == {0: 2, 1: 2, 2: 2, 3: 2, 4: 1}
+        assert np.allclose(peer.theta, peer.factors * np.mean([vector for _, vector in newest.values()], axis=0))
+
+
+def test_an_agent_that_comes_back_is_told_what_it_has_missed():
+    absent = [{"kind": "crash", "agent": 4, "at": 2.05, "duration": 1.0}]
+    _, peers = played(world(**LATE, fault=absent))
+    for peer in peers:
+        assert {origin: version for origin, (version, _) in peer.learner.flood.newest.items()} == dict.fromkeys(
+            range(5), 2
+        )
+        assert np.allclose(peer.theta, peers[0].theta, rtol=1e-12)
+
+
 def test_a_codec_of_one_byte_changes_nothing():
     _, exact = played(world())
     _, coarse = played(world(**{"network.codec": "int8"}))

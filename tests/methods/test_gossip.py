@@ -110,6 +110,15 @@ def test_noise_that_pairs_share_cancels_in_the_sum_and_hides_each_model():
     assert np.all(np.linalg.norm(noise - alone, axis=1) > 1.0)
 
 
+@pytest.mark.parametrize(("averaging", "cancels"), [("push-sum", True), ("plain", False)])
+def test_noise_that_pairs_share_cancels_in_running_sums_also_where_messages_are_lost(averaging, cancels):
+    """What is left is the grid of releases; a single secret moves a model by 5."""
+    lossy = {"rounds": 150, "network.link.loss": 0.3, "algorithm.averaging": averaging}
+    without, _ = mean_of_starts(lossy)
+    _, models = mean_of_starts(lossy | {"algorithm.pair_sigma": 5.0})
+    assert np.allclose(models, without, atol=1e-3) is cancels
+
+
 def test_the_covariance_of_paired_noise_is_the_laplacian():
     built = build(scenario(**{"algorithm.pair_sigma": 2.0, "algorithm.sigma": 0.5}))
     method, graph = built.scenario.algorithm, built.graph

@@ -12,12 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simnet import Scenario, run
+from simnet.audit import Audit, audit
 from simnet.build import build
 from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset, bound_rows
 from simnet.learning.scaled_rows import moments, scaled_rows
 from simnet.library.noisy_nesterov import AveragedSteps
 from simnet.live.checkpoint import restore, save
+from simnet.methods.admm import Admm
+from simnet.methods.gossip import Gossip
 from simnet.methods.method import AgentPlace
 from simnet.methods.scaling import Scaled, moment_sensitivity
 from simnet.privacy.ledger import account
@@ -237,6 +240,26 @@ class ScaledGate(Scaled, GatedDescent):
     loss: Literal["logistic"] = "logistic"
 
 
+class ScaledAdmm(Scaled, Admm):
+    """A method without noise, on scaled columns."""
+
+
+class ScaledGossip(Scaled, Gossip):
+    """A method that makes all of its agents at once."""
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "why"),
+    [
+        ("ScaledAdmm", {"eta": 0.1}, "adds no noise, and moments are told with some"),
+        ("ScaledGossip", {"regulariser": 0.1}, "makes all agents at once"),
+    ],
+)
+def test_methods_that_cannot_be_scaled_are_refused_in_one_sentence(name, settings, why):
+    with pytest.raises(ScenarioError, match=f"algorithm: .*{why}"):
+        build(world(task="logistic", algorithm={"name": f"{__file__}:{name}"} | settings))
+
+
 def gated_peer(streams=None):
     built = build(world(task="logistic", algorithm={"name": "noisy-nesterov"}))
     method, place = ScaledGate(), AgentPlace(0, built.sizes[0], 5, 8)
@@ -250,6 +273,22 @@ def test_no_number_that_hides_the_moments_is_drawn_again_by_a_test():
     peer.absorb(2, None, ())
     assert peer.sparse_vector.rng is peer.rng
     assert not set(peer.sparse_vector.rng.random(64)) & set(drawn[:6])
+
+
+GATED = {"name": f"{__file__}:ScaledGate", "moment_rounds": 1}
+
+
+def test_a_test_on_scaled_columns_lets_pass_what_it_was_paid_for_beside_the_moments():
+    found = run(world(rounds=20, task="logistic", algorithm=GATED, **{"data.rows": 20_000}))
+    spent = [e for _, _, e in found.events if isinstance(e, events.PrivacySpent) and e.agent == 0]
+    assert [e.round for e in spent if e.spent_on == "test"] == [2, 2]
+    assert [e.round for e in spent if e.spent_on == "release"] == [1, 2, 3, 4, 5, 6]
+    assert 2.0 * (1 - 1e-5) < found.summary["privacy"]["proven_epsilon"] <= 2.0
+
+
+def test_an_auditor_knows_that_moments_are_told_before_a_test_is_asked():
+    found = audit(world(rounds=6, task="logistic", algorithm=GATED, **{"data.rows": 20_000}), Audit(runs=20))
+    assert found.verdict == "holds", str(found)
 
 
 def test_nor_after_a_live_agent_was_brought_back_before_learning_began():

@@ -109,6 +109,16 @@ def test_a_test_pays_in_advance_and_its_releases_are_free_until_they_are_used_up
     assert beyond > plan.epsilon
 
 
+def test_what_was_released_before_a_test_was_paid_for_uses_up_nothing_of_it() -> None:
+    """Also where its numbers are those of what the test lets pass: the price is that of both, whatever passes."""
+    plan = proven_ipp(PROBLEM, 1.0, DELTA, 15, 30, 2.0)
+    full = account((plan.release, *plan.opening, *[plan.release] * 15), DELTA).proven_epsilon
+    assert full is not None
+    assert full > plan.epsilon
+    for made in (0, 1, 14):
+        assert account((plan.release, *plan.opening, *[plan.release] * made), DELTA).proven_epsilon == full
+
+
 def test_a_ledger_stops_before_it_goes_over() -> None:
     plan = proven_pp(PROBLEM, 0.5, DELTA, 30)
     ledger = Ledger(DELTA, 0.5)
