@@ -59,7 +59,8 @@ def reach_json(found: Reach, hits: pl.DataFrame) -> dict[str, Any]:
         | {"reached": row["reached"], "round": int(row["cost"]) if row["reached"] else None}
         for row in hits.to_dicts()
     ]
-    return {"target": found.target, "by": found.by, "answer": found.answer(), "settings": settings, "seeds": seeds}
+    asked = {"target": found.target, "by": found.by, "answer": found.answer(), "caveats": [*found.caveats]}
+    return asked | {"settings": settings, "seeds": seeds}
 
 
 _FIGURES = ("reached", "share", "km_median", "km95_low", "km95_high", "least", "most")

@@ -297,7 +297,7 @@ def live_table(simulated: Result, live: Result) -> Table:
     table.add_column("", style="bold")
     for heading in ("simulated", "live", "live / simulated"):
         table.add_column(heading, justify="right")
-    finished = [sum(row["rounds"] for row in each.agents) / len(each.agents) for each in (simulated, live)]
+    finished = [sum(each.agents["rounds"]) / each.agents.height for each in (simulated, live)]
     table.add_row("rounds finished", *(f"{value:g}" for value in finished), f"{finished[1] / finished[0]:.3f}")
     rows = [
         *((name, "communication", name, 1.0) for name in ("broadcasts", "skips", "messages", "delivered", "lost")),
@@ -332,6 +332,12 @@ def fact_tables(found: dict[str, dict[str, Any]]) -> list[Table]:
             table.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
         tables.append(table)
     return tables
+
+
+def say_caveats(caveats: Sequence[str]) -> None:
+    """Print what a proven ε does not cover."""
+    for caveat in caveats:
+        say(f"ε does not cover: {caveat}")
 
 
 def say_findings(what: str, fine: str, findings: Sequence[str]) -> None:

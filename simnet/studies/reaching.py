@@ -20,7 +20,7 @@ import numpy.typing as npt
 import polars as pl
 
 from simnet.errors import SimnetError
-from simnet.record.formats import table_html
+from simnet.record.formats import caveats_html, table_html
 from simnet.studies.aggregate import groups
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ class Reach:
     """the proven ε of all settings that have one, where that is the same"""
     naming: tuple[int, ...] | None = None
     """the places of the fields by which settings are named; all that differ if None"""
+    caveats: tuple[str, ...] = ()
+    """what the proven ε of some setting does not cover"""
 
     @property
     def known(self) -> list[str]:
@@ -235,7 +237,7 @@ class Reach:
             | {cost: each[cost]["km_median"] for cost in self.known}
             for each in self.settings
         ]
-        return table_html(self.answer(), rows)
+        return table_html(self.answer(), rows) + caveats_html(self.caveats)
 
     def named(self, setting: Mapping[str, Any]) -> str:
         """A setting in words, without the fields that are the same everywhere."""
@@ -258,7 +260,7 @@ def reach(study: StudyResult, target: float, by: str = "bytes") -> Reach:
     if not isinstance(target, Real) or not np.isfinite(target):
         raise SimnetError(f"target = {target!r}: a test error is a finite number")
     _refuse_strange(study.rounds, study.fields, "round")
-    return at_target(lows(study.rounds), study.fields, target, by)
+    return replace(at_target(lows(study.rounds), study.fields, target, by), caveats=tuple(study.caveats))
 
 
 def at_target(rounds: pl.DataFrame, fields: Sequence[str], target: float, by: str) -> Reach:
