@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from simnet.record.amounts import told_bytes
 from simnet.record.folder import slug
 from simnet.record.formats import caveats_html
 from simnet.record.metrics import Row
-from simnet.report.page import COLOURS, asset, bytes_of, cards, colours, figure, page, percent
+from simnet.report.page import COLOURS, asset, cards, colours, figure, page, percent
 from simnet.report.reach_section import Question, question_of
 from simnet.studies.results import YARDSTICKS, StudyResult, labels
 
@@ -251,7 +252,7 @@ def _cards(study: StudyFacts) -> list[tuple[str, str, str]]:
         ("Settings", f"{len(study.settings):,}", f"up to {seeds:,} seeds each"),
         ("Lowest error", *_best(study, "test_error", figure if any(study.runs.get("test_error_is", ())) else percent)),
         *_held_against(study),
-        ("Fewest bytes", *_best(study, "wire_bytes", lambda value: bytes_of(round(value)))),
+        ("Fewest bytes", *_best(study, "wire_bytes", told_bytes)),
     ]
 
 

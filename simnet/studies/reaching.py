@@ -20,6 +20,7 @@ import numpy.typing as npt
 import polars as pl
 
 from simnet.errors import SimnetError
+from simnet.record.amounts import told_bytes
 from simnet.record.formats import caveats_html, table_html
 from simnet.studies.aggregate import groups
 
@@ -34,7 +35,6 @@ BY = {"bytes": "wire_bytes", "seconds": "t", "rounds": "round", "joules": "joule
 """The costs that people ask about, and their columns."""
 _LEVEL = 0.95
 _HALF = 0.5 + 1e-12
-_BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 @dataclass(frozen=True)
@@ -315,8 +315,7 @@ def amount(cost: str, value: float | None) -> str:
     if value is None:
         return "–"
     if cost == "bytes":
-        size, unit = next(((size, unit) for size, unit in _BYTES if value >= size), (1.0, "B"))
-        return f"{value / size:.4g} {unit}"
+        return told_bytes(value)
     unit = {"seconds": " s", "rounds": " rounds", "joules": " J", "epsilon": ""}[cost]
     return f"{'ε = ' if cost == 'epsilon' else ''}{value:.4g}{unit}"
 
