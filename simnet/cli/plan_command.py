@@ -87,7 +87,8 @@ def plan(
     for method, why in found.refused.items():
         say(f"{method} cannot run here: {why}", err=True)
     say(f"wrote {scenario} and {study}: {len(found.settings)} settings, {found.runs} runs")
-    say(f"now: simnet sweep {study}; then: simnet report {Path('results', _folder(found))}")
+    folder = Path("results", _folder(found))
+    say(f"now: simnet sweep {study}; then: simnet reach {folder} for the answer, simnet report {folder} for its page")
 
 
 def _json(found: Plan) -> dict[str, Any]:
