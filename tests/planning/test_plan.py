@@ -134,7 +134,7 @@ def test_of_three_labels_somebody_says_which_one_counts(files):
 
 
 def test_a_column_of_numbers_is_no_label(files):
-    with pytest.raises(SimnetError, match=r"the column load has more than 20 different values.*there are machine, worn"):
+    with pytest.raises(SimnetError, match=r"the column load has more than 20 different values.* there are machine"):
         plan("readings.csv", target=0.3, label="load", **ASKED, **SMALL)
 
 
