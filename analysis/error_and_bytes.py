@@ -10,7 +10,6 @@ behind the picture is written beside it as CSV.
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,21 +18,20 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import polars as pl
 
 from analysis.palette import COLOURS, style
 from simnet import Scenario, compare
 from simnet.record.folder import load_summary
 
-Row = dict[str, float]
+COLUMNS = ["round", "t", "test_error", "wire_bytes"]
 
 
-def curves(source: Path, methods: list[str]) -> tuple[dict[str, list[Row]], Mapping[str, Any]]:
-    """Rows of rounds.csv, by method; and what errors are held against, which is the same for all of them."""
+def curves(source: Path, methods: list[str]) -> tuple[dict[str, pl.DataFrame], Mapping[str, Any]]:
+    """The rounds, by method; and what errors are held against, which is the same for all of them."""
     if source.is_dir():
-        with (source / "rounds.csv").open(newline="") as handle:
-            rows = [{name: float(cell or "nan") for name, cell in row.items()} for row in csv.DictReader(handle)]
         summary = load_summary(source)
-        return {summary["algorithm"]: rows}, summary["yardsticks"]
+        return {summary["algorithm"]: pl.read_csv(source / "rounds.csv")}, summary["yardsticks"]
     results = list(compare(Scenario.load(source), methods))
     return {result.summary["algorithm"]: result.rounds for result in results}, results[0].summary["yardsticks"]
 
@@ -41,14 +39,13 @@ def curves(source: Path, methods: list[str]) -> tuple[dict[str, list[Row]], Mapp
 LINES = {"constant": ("constant answer", ":"), "optimum": ("optimum without privacy", "--")}
 
 
-def draw(found: dict[str, list[Row]], known: Mapping[str, Any], output: Path) -> None:
+def draw(found: Mapping[str, pl.DataFrame], known: Mapping[str, Any], output: Path) -> None:
     """Two panels over one time axis, the same colour for the same method everywhere."""
     style()
     figure, (top, bottom) = plt.subplots(2, 1, sharex=True, figsize=(7.0, 5.6), layout="constrained")
-    for method, rows in found.items():
-        time = [row["t"] for row in rows]
-        top.plot(time, [row["test_error"] for row in rows], color=COLOURS[method], label=method)
-        bottom.plot(time, [row["wire_bytes"] / 1e3 for row in rows], color=COLOURS[method], label=method)
+    for method, rounds in found.items():
+        top.plot(rounds["t"], rounds["test_error"], color=COLOURS[method], label=method)
+        bottom.plot(rounds["t"], rounds["wire_bytes"] / 1e3, color=COLOURS[method], label=method)
     for name, (label, dashes) in LINES.items():
         if known[name] is not None:
             top.axhline(known[name], color="#888888", linestyle=dashes, linewidth=1.2, label=label)
@@ -68,11 +65,8 @@ def main() -> None:
     options = parser.parse_args()
     found, known = curves(options.source, options.methods.split(","))
     draw(found, known, options.output)
-    with options.output.with_suffix(".csv").open("w", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(["method", "round", "t", "test_error", "wire_bytes"])
-        for method, rows in found.items():
-            writer.writerows([method, row["round"], row["t"], row["test_error"], row["wire_bytes"]] for row in rows)
+    tables = [rounds.select(pl.lit(method).alias("method"), *COLUMNS) for method, rounds in found.items()]
+    pl.concat(tables, how="vertical_relaxed").write_csv(options.output.with_suffix(".csv"))
     print(f"wrote {options.output} and {options.output.with_suffix('.csv')}")
 
 

@@ -9,6 +9,7 @@ import inspect
 import re
 import types
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +147,8 @@ def _members(found: type) -> Iterator[tuple[str, Any]]:
     for name, member in vars(found).items():
         if name.startswith(("_", "model_")):
             continue
-        if isinstance(member, property):
-            yield name, member.fget
+        if isinstance(member, property | cached_property):
+            yield name, member.fget if isinstance(member, property) else member.func
         elif isinstance(member, classmethod | staticmethod):
             yield f"{name}{_signature(getattr(found, name))}", member.__func__
         elif inspect.isfunction(member):

@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -32,7 +32,7 @@ from simnet.network.topology import agent_names
 from simnet.record import events, fitness
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
-from simnet.record.formats import summary_html, table_html, told_of
+from simnet.record.formats import caveats_html, summary_html, table_html, told_of
 from simnet.record.log import LogWriter, read
 from simnet.record.metrics import Metrics, Row
 from simnet.record.observed import Observed
@@ -78,20 +78,38 @@ Attachment = Callable[[VirtualEngine], Generator[Any, Any, Any] | None]
 """A user's own part of a run: it may return a SimPy process, or only register with `engine.env`."""
 
 
-@dataclass(frozen=True, repr=False)
 class Result:
-    """What a run gives.
+    """What a run of `scenario` gives.
 
-    `summary` is summary.json, `rounds` and `agents` are the tables' rows, `log` is the event log: a path once the
-    run is stored, its bytes otherwise. `folder` is None unless the run was asked to store itself.
+    `summary` is summary.json, `rounds` and `agents` are its tables as data frames, `log` is the event log: a path once
+    the run is stored, its bytes otherwise. `folder` is None unless the run was asked to store itself.
     """
 
-    scenario: Scenario
-    summary: dict[str, Any]
-    rounds: list[Row]
-    agents: list[Row]
-    log: Path | bytes
-    folder: Path | None = None
+    def __init__(
+        self,
+        scenario: Scenario,
+        summary: dict[str, Any],
+        rounds: Sequence[Row],
+        agents: Sequence[Row],
+        log: Path | bytes,
+        folder: Path | None = None,
+    ) -> None:
+        self.scenario, self.summary, self.log, self.folder = scenario, summary, log, folder
+        self._rounds, self._agents = rounds, agents
+
+    @cached_property
+    def rounds(self) -> pl.DataFrame:
+        """One row per evaluated round, with the columns of rounds.csv."""
+        from simnet.record.data_frames import data_frame
+
+        return data_frame(self._rounds, {})
+
+    @cached_property
+    def agents(self) -> pl.DataFrame:
+        """One row per agent, with the columns of agents.csv."""
+        from simnet.record.data_frames import data_frame
+
+        return data_frame(self._agents, {})
 
     @property
     def events(self) -> Iterator[tuple[int, float, events.Event]]:
@@ -101,12 +119,6 @@ class Result:
     @property
     def digest(self) -> str:
         return str(self.summary["digest"])
-
-    def frame(self, table: Literal["rounds", "agents"] = "rounds") -> pl.DataFrame:
-        """The rounds, or the agents, as a data frame."""
-        import polars as pl
-
-        return pl.DataFrame(self.rounds if table == "rounds" else self.agents, infer_schema_length=None)
 
     @property
     def headline(self) -> Row:
@@ -149,9 +161,16 @@ class Comparison(Sequence[Result]):
 
     def frame(self) -> pl.DataFrame:
         """One row per method that ran."""
-        import polars as pl
+        from simnet.record.data_frames import data_frame
 
-        return pl.DataFrame([result.headline for result in self], infer_schema_length=None)
+        return data_frame([result.headline for result in self], {})
+
+    @property
+    def caveats(self) -> list[str]:
+        """What the proven ε of some of them does not cover."""
+        told = (result.summary["privacy"] for result in self)
+        known = (each.get("caveats", ()) for each in told if each["proven_epsilon"] is not None)
+        return [*dict.fromkeys(caveat for caveats in known for caveat in caveats)]
 
     def __repr__(self) -> str:
         lines = [told_of(result.headline) for result in self]
@@ -160,7 +179,8 @@ class Comparison(Sequence[Result]):
     def _repr_html_(self) -> str:
         refused = [{"method": name, "why": why} for name, why in self.refused.items()]
         name = self[0].summary["scenario"]
-        return table_html(name, [result.headline for result in self]) + table_html("Cannot run here", refused)
+        table = table_html(name, [result.headline for result in self])
+        return table + caveats_html(self.caveats) + table_html("Cannot run here", refused)
 
 
 def run(
@@ -434,7 +454,7 @@ def control(scenario: Scenario, result: Result, others: Sequence[Result] = ()) -
     wanted = scenario.with_method(method.control)
     other = next((each for each in others if each.scenario.resolved() == wanted.resolved()), None)
     try:
-        rows = run(wanted).rounds if other is None else other.rounds
+        rows = (run(wanted) if other is None else other).rounds.to_dicts()
     except ScenarioError:
         return None
     ends = {"wire_bytes": result.summary["communication"]["wire_bytes"], "t": result.summary["time"]["simulated"]}

@@ -34,8 +34,8 @@ def test_a_comparison_is_a_table_and_a_frame():
     assert repr(found).splitlines()[1].startswith("pp-admm cannot run here: privacy.epsilon = 0.001")
     assert found.frame()["method"].to_list() == ["admm"]
     assert "Cannot run here" in found._repr_html_()
-    assert found[0].frame("agents").height == 5
-    assert found[0].frame().height == 2
+    assert found[0].agents.height == 5
+    assert found[0].rounds["round"].to_list() == [1, 2]
 
 
 def test_a_study_is_shown_by_a_line_and_its_curves_as_a_picture(tmp_path):

@@ -32,8 +32,8 @@ def test_a_run_ends_by_time_with_the_models_as_they_stand(tmp_path):
     assert result.summary["time"]["simulated"] == 0.55
     (t, last), *_ = reversed(found(result, "evaluation.done"))
     assert (t, last.round, last.at_end) == (0.55, 5, True)
-    assert [row["round"] for row in result.rounds] == [1, 5]
-    assert all(row["test_error"] is not None for row in result.agents)
+    assert result.rounds["round"].to_list() == [1, 5]
+    assert result.agents["test_error"].is_finite().all()
     assert verify(result.folder, ALIGNED).findings == replay(result.folder).findings == ()
 
 
@@ -113,10 +113,10 @@ def test_a_method_with_a_test_is_held_against_itself_without_one_at_the_same_byt
     found = control(base, tested, results)
     assert (found.of, found.method) == ("ipp-admm", "pp-admm")
     sent = traffic(tested)["wire_bytes"]
-    place = plain.rounds.index(found.same_bytes)
-    assert found.same_bytes["wire_bytes"] <= sent < plain.rounds[place + 1]["wire_bytes"]
+    place = found.same_bytes["round"]
+    assert found.same_bytes["wire_bytes"] <= sent < plain.rounds["wire_bytes"][place]
     assert found.same_bytes["proven_epsilon"] < plain.summary["privacy"]["proven_epsilon"]
-    assert found.same_time == plain.rounds[-1]
+    assert found.same_time == plain.rounds.row(-1, named=True)
     # It runs where nobody has asked for it, with the settings that the scenario has for it.
     assert control(base, tested) == found
     caption = str(compare_table([tested], [found]).caption)

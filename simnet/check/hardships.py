@@ -99,7 +99,7 @@ def _verified(scenario: Scenario) -> str:
 
 def _refuse_oddities(result: Result) -> None:
     """Refuse runs that end early and models that are no numbers."""
-    if any(row["rounds"] < result.scenario.rounds for row in result.agents):
+    if (result.agents["rounds"] < result.scenario.rounds).any():
         raise Failing("the run ends before all agents have finished their rounds")
     for _, _, event in result.events:
         if isinstance(event, events.EvaluationDone):

@@ -87,7 +87,8 @@ def plan(
     for method, why in found.refused.items():
         say(f"{method} cannot run here: {why}", err=True)
     say(f"wrote {scenario} and {study}: {len(found.settings)} settings, {found.runs} runs")
-    say(f"now: simnet sweep {study}; then: simnet report {Path('results', _folder(found))}")
+    folder = Path("results", _folder(found))
+    say(f"now: simnet sweep {study}; then: simnet reach {folder} for the answer, simnet report {folder} for its page")
 
 
 def _json(found: Plan) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def _table(found: Plan) -> Table:
     from rich.table import Table
 
     from simnet.cli.terminal import number
-    from simnet.studies.reaching import amount
+    from simnet.record.amounts import told_bytes
 
     table = Table(title=f"settings that keep ε = {found.scenario.privacy.epsilon:g}, and controls")
     for heading in ("method", "rounds", "η", "bytes at most", "seconds"):
@@ -116,9 +117,7 @@ def _table(found: Plan) -> Table:
         eta = each.algorithm.get("eta")
         seconds = "–" if each.seconds is None else f"{each.seconds:g}"
         told = f"{each.method}{' (no noise)' if each.control else ''}"
-        table.add_row(
-            told, number(each.rounds), "–" if eta is None else f"{eta:g}", amount("bytes", each.bytes), seconds
-        )
+        table.add_row(told, number(each.rounds), "–" if eta is None else f"{eta:g}", told_bytes(each.bytes), seconds)
     return table
 
 

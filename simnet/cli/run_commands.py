@@ -58,7 +58,7 @@ def compare(
     wanted = ([f"privacy.epsilon={epsilon!r}"] if epsilon is not None else []) + (sets or [])
     scenario = load(file, wanted, seed)
 
-    from simnet.cli.terminal import compare_table, progress, show, show_json
+    from simnet.cli.terminal import compare_table, progress, say_caveats, show, show_json
     from simnet.simulate import compare as simulate_all
     from simnet.simulate import control, method_names
 
@@ -72,6 +72,7 @@ def compare(
         show_json([*told, *({"algorithm": name, "refused": why} for name, why in results.refused.items())])
     else:
         show(compare_table(results, [each for each in stopped if each is not None]))
+        say_caveats(results.caveats)
         for name, why in results.refused.items():
             say(f"{name} cannot run here: {why}", err=True)
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from simnet.cli.output import say
 from simnet.cli.terminal import number
 from simnet.errors import SimnetError
+from simnet.record.amounts import byte_unit
 
 _FIGURES = {
     "method": ("algorithm",),
@@ -24,7 +25,7 @@ _FIGURES = {
     "simulated": ("time", "simulated"),
 }
 """Where summary.json has them."""
-_HEADINGS = ("run", "method", "agents", "rounds", "seed", "error", "ε", "MB", "time s")
+_HEADINGS = ("run", "method", "agents", "rounds", "seed", "error", "ε", "{unit}", "time s")
 
 
 def listed(out: Path) -> list[dict[str, Any]]:
@@ -45,15 +46,16 @@ def listed(out: Path) -> list[dict[str, Any]]:
 def runs_table(runs: list[dict[str, Any]]) -> Table:
     """One row per run."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    size, unit = byte_unit([run["wire_bytes"] for run in runs if isinstance(run["wire_bytes"], int)])
     for place, heading in enumerate(_HEADINGS):
-        table.add_column(heading, justify="left" if place < 2 else "right", overflow="fold")
+        table.add_column(heading.format(unit=unit), justify="left" if place < 2 else "right", overflow="fold")
     for run in runs:
-        error, epsilon, size, time = (run[name] for name in ("test_error", "proven_epsilon", "wire_bytes", "simulated"))
+        error, epsilon, sent, time = (run[name] for name in ("test_error", "proven_epsilon", "wire_bytes", "simulated"))
         table.add_row(
             run["folder"],
             *(str(run[name]) for name in ("method", "agents", "rounds", "seed")),
             *(_figure(value, digits) for value, digits in ((error, 4), (epsilon, 3))),
-            _figure(size, 2, 1e-6),
+            _figure(sent, 2, 1.0 / size),
             _figure(time, 2),
         )
     return table

@@ -26,7 +26,7 @@ def sweep(
 ) -> None:
     """Do all runs of a study that are not done yet. Exit code 1 if some failed."""
     from simnet.cli.study_tables import means_table, plan_json, plan_table, say_failures, sweep_json
-    from simnet.cli.terminal import progress, show, show_json
+    from simnet.cli.terminal import progress, say_caveats, show, show_json
     from simnet.studies import sweep as studies
 
     execute = studies.executor(workers, cluster)
@@ -42,6 +42,7 @@ def sweep(
             show_json(sweep_json(plan, result))
         else:
             show(means_table(result))
+            say_caveats(result.caveats)
             say_failures(result)
             if plan.study.common_noise:
                 say("the settings share their noise (common_noise): at most one of these runs may be published")
@@ -64,7 +65,7 @@ def tune(
 ) -> None:
     """Choose one setting of a study within a budget. It learns and tests on rows that no report touches."""
     from simnet.cli.study_tables import means_table
-    from simnet.cli.terminal import progress, show, show_json
+    from simnet.cli.terminal import progress, say_caveats, show, show_json
     from simnet.record.atomic import refusing, write_file
     from simnet.studies import sweep as studies
     from simnet.studies.tuning import Budget, choose, refuse_rows_that_reports_touch
@@ -86,6 +87,7 @@ def tune(
         show_json({"settings": found.settings, found.figure: found.mean, "seed": found.scenario.seed})
         return
     show(means_table(result))
+    say_caveats(result.caveats)
     say(str(found))
     say(f"report it from seed {found.scenario.seed} on" + ("" if write is None else f": simnet run {write}"))
     say(f"no report's ε covers the rows set aside: the choice tells of them what {found.runs} runs tell together")
@@ -102,7 +104,7 @@ def reach(
 ) -> None:
     """Say what each setting of a study costs to reach an error. The error is a test error, at most `--target`."""
     from simnet.cli.reach_table import reach_json, reach_table, seeds_table
-    from simnet.cli.terminal import show, show_json
+    from simnet.cli.terminal import say_caveats, show, show_json
     from simnet.studies.reaching import first_hits
     from simnet.studies.reaching import reach as ask
     from simnet.studies.results import StudyResult
@@ -118,6 +120,7 @@ def reach(
         return
     show(reach_table(study.name, found), *([seeds_table(found, hits)] if seeds else []))
     say(found.answer())
+    say_caveats(found.caveats)
 
 
 def query(

@@ -16,6 +16,7 @@ from simnet.cli import yardstick_words
 from simnet.cli.output import say
 from simnet.errors import SimnetError
 from simnet.printable import escaped_json, harmless
+from simnet.record.amounts import byte_unit, in_digits
 from simnet.studies.results import labels
 from simnet.studies.runs import described
 
@@ -30,15 +31,15 @@ _LONG = 60
 _LONGEST = 10_000
 """Characters of a cell that are shown."""
 _HEADINGS = {
-    "test_error": ("test error", 1.0),
-    "wire_bytes": ("sent MB", 1e-6),
-    "simulated": ("time s", 1.0),
-    "proven_epsilon": ("ε proven", 1.0),
-    "airtime_sent": ("air s", 1.0),
-    "joules": ("J", 1.0),
-    "declared_epsilon": ("ε declared", 1.0),
+    "test_error": "test error",
+    "wire_bytes": "sent",
+    "simulated": "time s",
+    "proven_epsilon": "ε proven",
+    "airtime_sent": "air s",
+    "joules": "J",
+    "declared_epsilon": "ε declared",
 }
-"""What a headline figure is called in a table, and the factor to its unit there."""
+"""What a headline figure is called in a table; errors of outputs go by the names of these."""
 
 
 def means_table(result: StudyResult) -> Table:
@@ -48,14 +49,17 @@ def means_table(result: StudyResult) -> Table:
         table.add_column(name, style="bold")
     table.add_column("runs", justify="right")
     figures = [name for name in result.headlines if name in result.runs.columns]
+    means = result.means(*figures).to_dicts() if figures else []
+    size, unit = byte_unit([row["mean"] for row in means if row["figure"] == "wire_bytes" and row["mean"] is not None])
     for name in figures:
-        table.add_column(_heading(name)[0], justify="right", no_wrap=True)
+        heading = _HEADINGS.get(name, name.removeprefix("test_error_").replace("_", " "))
+        heading += f" {unit}" if name == "wire_bytes" else ""
+        table.add_column(heading, justify="right", no_wrap=True)
     if not figures:
         return table
-    means = result.means(*figures).to_dicts()
     settings = [means[start : start + len(figures)] for start in range(0, len(means), len(figures))]
     for rows in settings[:_MOST_ROWS]:
-        cells = [_spread(row) for row in rows]
+        cells = [_spread(row, size if row["figure"] == "wire_bytes" else 1.0) for row in rows]
         table.add_row(*(_cell(rows[0][name]) for name in result.fields), str(rows[0]["n"]), *cells)
     hidden = len(settings) - _MOST_ROWS
     held_against = yardstick_words.line(result.yardsticks().to_dicts())
@@ -157,19 +161,12 @@ def answer_json(answer: pl.DataFrame) -> Iterator[str]:
     yield "\n]\n" if answer.height else "[]\n"
 
 
-def _heading(figure: str) -> tuple[str, float]:
-    """Errors of outputs go by the names of these."""
-    return _HEADINGS.get(figure, (figure.removeprefix("test_error_").replace("_", " "), 1.0))
-
-
-def _spread(row: dict[str, Any]) -> str:
+def _spread(row: dict[str, Any], size: float = 1.0) -> str:
     if row["mean"] is None:
         return "–"
-    factor = _heading(row["figure"])[1]
-    mean = f"{row['mean'] * factor:.4g}"
-    half = 0.0 if row["t95_low"] is None else (row["mean"] - row["t95_low"]) * factor
+    mean, half = row["mean"] / size, 0.0 if row["t95_low"] is None else (row["mean"] - row["t95_low"]) / size
     # What is left of equal numbers after adding them up is no spread, nor is what calibration leaves of an ε.
-    return f"{mean} ± {half:.2g}" if half > 1e-6 * abs(row["mean"] * factor) else mean
+    return f"{in_digits(mean, 4)} ± {in_digits(half, 2)}" if half > 1e-6 * abs(mean) else in_digits(mean, 4)
 
 
 def _cell(value: object) -> str:

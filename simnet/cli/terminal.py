@@ -27,6 +27,7 @@ from simnet.cli import yardstick_words
 from simnet.cli.output import say
 from simnet.cli.widths import fitting, needed_by
 from simnet.printable import escaped, escaped_json
+from simnet.record.amounts import byte_unit, told_bytes, told_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,20 +130,20 @@ def run_table(result: Result, *, live: bool = False) -> Table:
         ("broadcasts", number(traffic["broadcasts"]), _skipped(summary)),
         *_tests(summary),
         ("messages", number(traffic["messages"]), f"{traffic['delivered']:,} delivered, {_fates(traffic)}"),
-        ("on the wire", f"{traffic['wire_bytes'] / 1e6:.3f} MB", f"{traffic['payload_bytes']:,} payload bytes"),
+        ("on the wire", told_bytes(traffic["wire_bytes"]), f"{traffic['payload_bytes']:,} payload bytes"),
         ("staleness", f"{stale['mean']:.3f}", f"rounds; {stale['fresh_share']:.1%} fresh, at most {stale['max']}"),
-        ("age", f"{stale['mean_seconds']:.3f} s", f"of the values used; {_ages(stale)}"),
+        ("age", told_seconds(stale["mean_seconds"]), f"of the values used; {_ages(stale)}"),
         ("missed", f"{stale['missed_share']:.1%}", "of the values used: a newer release had not arrived"),
         ("gradients", number(summary["work"]["gradients"]), "evaluated by all agents"),
-        ("lasted" if live else "simulated", f"{time['simulated']:.3f} s", f"{time['events']:,} events"),
+        ("lasted" if live else "simulated", told_seconds(time["simulated"]), f"{time['events']:,} events"),
         *_busiest(summary),
         ("digest", summary["digest"][:12], _repeats(result, live=live)),
         ("this record", "", privacy.get("fit") or ""),
     ]
     if carried := summary.get("sockets"):
         place = next(k for k, row in enumerate(rows) if row[0] == "staleness")
-        headers = f"inside TCP; IP and TCP headers add about {carried['header_bytes'] / 1e6:.3f} MB"
-        rows.insert(place, ("by sockets", f"{carried['sent_bytes'] / 1e6:.3f} MB", headers))
+        headers = f"inside TCP; IP and TCP headers add about {told_bytes(carried['header_bytes'])}"
+        rows.insert(place, ("by sockets", told_bytes(carried["sent_bytes"]), headers))
     for row in (*rows[:-3], *_air(summary), *rows[-3:]):
         table.add_row(*row)
     return table
@@ -194,7 +195,7 @@ def _repeats(result: Result, *, live: bool) -> str:
 
 
 def _ages(stale: dict[str, float]) -> str:
-    return f"19 in 20 up to {stale['p95_seconds']:.3f} s, at most {stale['max_seconds']:.3f} s"
+    return f"19 in 20 up to {told_seconds(stale['p95_seconds'])}, at most {told_seconds(stale['max_seconds'])}"
 
 
 def _busiest(summary: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -241,7 +242,9 @@ def compare_table(results: Sequence[Result], controls: Sequence[Control] = ()) -
         title += f"\n{held_against}"
     table = Table(title=title, box=SIMPLE_HEAD, padding=0)  # many columns, little room
     table.add_column("method", style="bold", no_wrap=True)
-    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs, MB, stale, age s, missed, grads, time s"
+    size, unit = byte_unit([result.summary["communication"]["wire_bytes"] for result in results])
+    headings = "test error, train loss, ε claimed, ε proven, sent, skips, msgs"
+    headings += f", {unit}, stale, age s, missed, grads, time s"
     aired, powered = (any(name in result.summary for result in results) for name in ("airtime", "joules"))
     declared = any("declared_epsilon" in result.summary["privacy"] for result in results)
     measures = dict.fromkeys(name for result in results for name in result.summary.get("measures", ()))
@@ -261,12 +264,12 @@ def compare_table(results: Sequence[Result], controls: Sequence[Control] = ()) -
             number(traffic["broadcasts"]),
             number(traffic["skips"]),
             number(traffic["messages"]),
-            f"{traffic['wire_bytes'] / 1e6:.2f}",
+            _few(traffic["wire_bytes"] / size),
             f"{summary['staleness']['mean']:.2f}",
-            f"{summary['staleness']['p95_seconds']:.2f}",
+            _few(summary["staleness"]["p95_seconds"]),
             f"{summary['staleness']['missed_share']:.1%}",
             number(summary["work"]["gradients"]),
-            f"{summary['time']['simulated']:.2f}",
+            _few(summary["time"]["simulated"]),
             *([f"{summary.get('airtime', {}).get('sent', 0.0):.3g}"] if aired else []),
             *([f"{sum(summary.get('joules', {}).values()):.4g}"] if powered else []),
             *([number(summary["privacy"].get("declared_epsilon"), 3)] if declared else []),
@@ -276,6 +279,11 @@ def compare_table(results: Sequence[Result], controls: Sequence[Control] = ()) -
     lines = ["; ".join(f"{summary['algorithm']}: {_skipped(summary)}" for summary in silent), *map(_stopped, controls)]
     table.caption = "\n".join(filter(None, lines)) or None
     return table
+
+
+def _few(value: float) -> str:
+    """Two decimals, and of what is smaller than a tenth two digits."""
+    return f"{value:.2g}" if 0.0 < value < 0.1 else f"{value:,.2f}"
 
 
 def _stopped(control: Control) -> str:
@@ -297,7 +305,7 @@ def live_table(simulated: Result, live: Result) -> Table:
     table.add_column("", style="bold")
     for heading in ("simulated", "live", "live / simulated"):
         table.add_column(heading, justify="right")
-    finished = [sum(row["rounds"] for row in each.agents) / len(each.agents) for each in (simulated, live)]
+    finished = [sum(each.agents["rounds"]) / each.agents.height for each in (simulated, live)]
     table.add_row("rounds finished", *(f"{value:g}" for value in finished), f"{finished[1] / finished[0]:.3f}")
     rows = [
         *((name, "communication", name, 1.0) for name in ("broadcasts", "skips", "messages", "delivered", "lost")),
@@ -332,6 +340,12 @@ def fact_tables(found: dict[str, dict[str, Any]]) -> list[Table]:
             table.add_row(name, f"{value:.6g}" if isinstance(value, float) else str(value))
         tables.append(table)
     return tables
+
+
+def say_caveats(caveats: Sequence[str]) -> None:
+    """Print what a proven ε does not cover."""
+    for caveat in caveats:
+        say(f"ε does not cover: {caveat}")
 
 
 def say_findings(what: str, fine: str, findings: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ data, and it unpacks a small file to gigabytes before anybody can stop it.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -121,6 +121,15 @@ def is_blank(cell: str, *, words: bool = False) -> bool:
     return cell.strip() in _NO_WORD if words else cell.strip().casefold() in _NO_NUMBER
 
 
+def blank_labels(labels: Iterable[str], form: TableForm) -> set[str]:
+    """Those that are blanks: of labels that are numbers the same cells as in a column of numbers, else of words."""
+    different = set(labels)
+    numbers = {value for label in different if (value := form.number(label)) is not None}
+    others = {label for label in different if form.number(label) is None}
+    words = len(numbers) < 2 or not all(map(is_blank, others))
+    return {label for label in others if is_blank(label, words=words)}
+
+
 class _Reading:
     """The rows of a file as arrays, a block at a time."""
 
@@ -142,8 +151,13 @@ class _Reading:
             cells = self._read * (len(self._numbers) + len(self._known))
             self._allowance.need(_CELLS * cells, "its matrix")
         self._allowance.need(4 * len(self._labels) * max(map(len, self._labels), default=0), "its labels")
-        labels = self._labels_found()
         values, codes = np.concatenate(self._values), np.concatenate(self._codes)
+        blank = blank_labels(self._labels, self._form)
+        if blank and (self._form.missing == "drop" or self._form.unlabelled):
+            there = np.array([label not in blank for label in self._labels])
+            self._labels = [label for label in self._labels if label not in blank]
+            values, codes = values[there], codes[there]
+        labels = self._labels_found(blank)
         self._name_categories(codes)
         blanks = int(np.isnan(values).sum()) + int(np.equal(codes, BLANK).sum())
         X: Matrix = values
@@ -157,8 +171,7 @@ class _Reading:
         labels = [cells[self._columns.label].strip() for _, cells in block]
         values, codes = self._values_of(block, quote=quote), self._codes_of(block, quote=quote)
         if self._form.missing == "drop":
-            whole = np.array([label not in _NO_WORD for label in labels])
-            whole &= ~np.isnan(values).any(axis=1) & ~np.equal(codes, BLANK).any(axis=1)
+            whole = np.array(~np.isnan(values).any(axis=1) & ~np.equal(codes, BLANK).any(axis=1))
             labels = [label for label, keep in zip(labels, whole, strict=True) if keep]
             values, codes = values[whole], codes[whole]
         self._labels.extend(labels)
@@ -218,12 +231,14 @@ class _Reading:
         name = self._columns.named(column, known=known or self._columns.known)
         return DataError(f"{self._path}, line {line}, column {name}: {why}")
 
-    def _labels_found(self) -> Labels:
-        """The labels as numbers if all are, else as words."""
+    def _labels_found(self, blank: Collection[str]) -> Labels:
+        """The labels as numbers if all are, else as words; a blank one is an empty word."""
         try:
-            return np.array(list(map(self._form.plain, self._labels)), dtype=np.float64)
+            if not blank:
+                return np.array(list(map(self._form.plain, self._labels)), dtype=np.float64)
         except ValueError:
-            return np.array(self._labels, dtype=np.str_)
+            pass
+        return np.array(["" if label in blank else label for label in self._labels], dtype=np.str_)
 
     def _name_categories(self, codes: Codes) -> None:
         """Keep the categories of the rows that are left, in an order that does not depend on which came first."""

@@ -18,6 +18,10 @@ from simnet.learning.table_form import TableForm
 from simnet.learning.text_lines import OPENERS
 
 _TABLES = (".csv", ".tsv")
+_MORE = (
+    "; data.positive names one that counts as +1 and all others as −1, and data.labels = 'class' or 'number' is for a "
+    "task that learns more"
+)
 _LIBSVM = ("", ".libsvm", ".svm", ".txt", ".t", ".tr", ".te", ".trn", ".tst", ".train", ".test", ".val")
 
 # Where the data folder keeps a data set of a given name, and what the test file beside a training file is called.
@@ -63,8 +67,8 @@ def read(
 ) -> Dataset:
     """The data set in a file, unscaled: LIBSVM text, CSV (both also compressed), NPZ or MATLAB, told apart by suffix.
 
-    `form` says what the columns of a CSV file are (default: the last is the label). Of the two values of labels,
-    `positive` becomes +1 (default: the larger). `features` is the number of columns: LIBSVM text does not state it,
+    `form` says what the columns of a CSV file are (default: the last is the label). The label `positive` becomes +1,
+    and all others −1 (default: the larger of two). `features` is the number of columns: LIBSVM text does not state it,
     and a test file may lack the last columns of its training file. With `labels = "class"` each value is a class, in
     the order of the values of the file itself, or of the training file that it is read `like`.
 
@@ -128,10 +132,10 @@ def _read(
         raise DataError(f"{path}: {X.shape[0]} rows of {X.shape[1]} features are nothing to learn from")
     if features is not None and X.shape[1] != features:
         raise DataError(f"{path}: there are {X.shape[1]} features, not {features}")
-    absent = labels == "" if labels.dtype.kind == "U" else ~np.isfinite(labels)
+    words = labels.dtype.kind == "U"
+    absent = labels == "" if words else ~np.isfinite(labels)
     if np.any(absent):
-        blank = done is not None and labels.dtype.kind == "U"
-        hint = "; data.missing = 'drop' leaves out rows with a blank" if blank else ""
+        hint = "; data.unlabelled = 'drop' leaves out such rows" if done is not None and words else ""
         where = f"{path}, row {int(np.argmax(absent)) + 1}"
         raise DataError(f"{where}: there is no label, or it is not a finite number{hint}")
     return compact(X), labels, done
@@ -139,16 +143,16 @@ def _read(
 
 def _signs(path: Path, labels: file_formats.Labels, positive: object | None) -> npt.NDArray[np.float64]:
     values = np.unique(labels).tolist()
-    if len(values) != 2:
-        shown = ", ".join(f"{value}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
-        hint = "; data.labels = 'class' or 'number' is for a task that learns more" if len(values) > 2 else ""
+    shown = ", ".join(f"{value}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
+    if len(values) < 2 or (len(values) > 2 and positive is None):
+        hint = _MORE if len(values) > 2 else ""
         raise DataError(f"{path}: labels must have exactly two values, not {len(values)} ({shown}){hint}")
     if positive is None:
         return np.where(labels == values[1], 1.0, -1.0)
     # A scenario may write the number 1 as "1", and a label read from text may be a word.
     same = [value for value in values if str(positive) == str(value) or file_formats.number(str(positive)) == value]
     if not same:
-        raise DataError(f"{path}: no label is {positive}; they are {values[0]} and {values[1]}")
+        raise DataError(f"{path}: no label is {positive}; they are {shown}")
     return np.where(labels == same[0], 1.0, -1.0)
 
 

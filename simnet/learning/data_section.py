@@ -14,7 +14,7 @@ from simnet.learning.table_form import TableForm
 from simnet.parts.fields import Column, Count, FrozenTable, Label, NonNegative, Number, Positive, Switch, Whole
 from simnet.parts.part import Section
 
-Preparation = Literal["peaks", "features", "blanks", "means"]
+Preparation = Literal["peaks", "features", "blanks", "means", "unlabelled"]
 """What may have been taken from the rows themselves: column maxima, features, which rows are whole, column means."""
 
 
@@ -146,7 +146,13 @@ class Data(Section):
         description="CSV, blank cells: `drop` leaves out such rows, `mean` fills in the mean of the column, `category` "
         "makes a feature of being blank; absent: they are refused",
     )
-    positive: Label | None = Field(None, description="the label that counts as +1 (default: the larger)")
+    unlabelled: Literal["drop"] | None = Field(
+        None,
+        description="CSV: `drop` leaves out rows with a blank label; absent: they are refused, or dropped by `missing`",
+    )
+    positive: Label | None = Field(
+        None, description="the label that counts as +1, and all others as −1 (default: the larger of two)"
+    )
     labels: Literal["class", "number"] | None = Field(
         None, description="a file: its labels are any number of classes, or numbers; absent: they have two values"
     )
@@ -199,6 +205,7 @@ class Data(Section):
             categories=tuple((self.categories or {}).items()),
             drop=self.drop or (),
             missing=self.missing,
+            unlabelled=self.unlabelled,
         )
 
     @property
@@ -222,6 +229,7 @@ class Data(Section):
             "features": not public or self.missing == "category" or (self.missing == "mean" and bool(self.categories)),
             "blanks": self.missing == "drop",
             "means": self.missing == "mean",
+            "unlabelled": self.unlabelled is not None and self.missing != "drop",
         }
         return tuple(word for word, told in found.items() if told)
 

@@ -31,7 +31,7 @@ Found = TypeVar("Found")
 
 ROWS, FEATURES, LABEL_NOISE = 5000, 20, 0.1
 """What is generated if [data] does not say."""
-TABLE_FIELDS = ("separator", "decimal", "categorical", "categories", "drop", "missing")
+TABLE_FIELDS = ("separator", "decimal", "categorical", "categories", "drop", "missing", "unlabelled")
 """The fields of [data] that are about the columns of a CSV file."""
 
 

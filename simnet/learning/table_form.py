@@ -26,6 +26,7 @@ class TableForm:
     categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
     drop: tuple[Name, ...] = ()
     missing: Literal["drop", "mean", "category"] | None = None
+    unlabelled: Literal["drop"] | None = None
 
     @property
     def said(self) -> str:
@@ -35,7 +36,7 @@ class TableForm:
     @property
     def prepares(self) -> bool:
         """Whether rows or columns become others."""
-        return bool(self.categorical or self.categories or self.drop or self.missing)
+        return bool(self.categorical or self.categories or self.drop or self.missing or self.unlabelled)
 
     def number(self, cell: str) -> float | None:
         """What a cell says, if that is a number."""

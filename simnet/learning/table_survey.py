@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from simnet.learning.csv_tables import MOST_CATEGORIES, is_blank, opened
+from simnet.learning.csv_tables import MOST_CATEGORIES, blank_labels, is_blank, opened
 from simnet.learning.file_formats import allowance_of, number
 from simnet.learning.table_form import Name, TableForm
 
@@ -22,12 +23,20 @@ class Survey:
     rows: int
     decimal: Literal[".", ","]
     label: Name
+    labels: dict[str, int]
+    """How many rows have each label, without the blanks; of more than `MOST_LABELS` the first ones."""
+    unlabelled: int
+    """Rows with a blank label."""
     numbers: tuple[Name, ...]
     words: tuple[Name, ...]
     blanks: dict[Name, int]
     """Blank cells of each column that has some."""
     keys: tuple[Name, ...]
     """Columns that name rows rather than describe them: another word, or the next number, in each."""
+
+
+MOST_LABELS = 20
+"""A column of more different values holds no labels that one would be held against the others."""
 
 
 @dataclass
@@ -75,22 +84,29 @@ def survey(path: Path, label: Name = -1, drop: Sequence[Name] = (), separator: s
         columns,
         rows,
     ):
-        others = columns.numbers
+        others, labels = columns.numbers, Counter[str]()
         seen = {k: _Seen() for k in others}
         count = 0
         for _, cells in rows:
             count += 1
+            said = cells[columns.label].strip()
+            if said in labels or len(labels) <= MOST_LABELS + 1:  # one of them may be a blank
+                labels[said] += 1
             for k in others:
                 seen[k].note(cells[k])
     names: dict[int, Name] = {k: k if columns.header is None else columns.header[k] for k in range(columns.width)}
     keys = [k for k in others if seen[k].names_rows(count)]
     left = [k for k in others if k not in keys]
     worded = [k for k in left if seen[k].worded]
+    decimal: Literal[".", ","] = "," if any(seen[k].commas for k in left) else "."
+    blank = blank_labels(labels, replace(columns.form, decimal=decimal))
     blanks = {k: seen[k].empty if k in worded else seen[k].blanks for k in left}
     return Survey(
         rows=count,
-        decimal="," if any(seen[k].commas for k in left) else ".",
+        decimal=decimal,
         label=names[columns.label],
+        labels={label: labels[label] for label in sorted(labels) if label not in blank},
+        unlabelled=sum(labels[label] for label in blank),
         numbers=tuple(names[k] for k in left if k not in worded),
         words=tuple(names[k] for k in worded),
         blanks={names[k]: count for k, count in blanks.items() if count},

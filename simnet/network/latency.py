@@ -18,7 +18,7 @@ from pydantic import Field, PrivateAttr
 from simnet.errors import ScenarioError
 from simnet.network.draws import Numbers, Source
 from simnet.network.latency_matrix import read_matrix
-from simnet.network.measured_times import Unit, delays, impossible, read_table, seconds_in
+from simnet.network.measured_times import Unit, delays, impossible, read_delays, seconds_in
 from simnet.parts.fields import FileName, Finder, Seconds, Switch
 from simnet.parts.part import OneOf, Part, PartTable, table
 
@@ -117,14 +117,14 @@ class Empirical(_Measured):
 
     kind: Literal["empirical"]
     together: ClassVar[bool] = True
-    file: FileName = Field(description="CSV file of one column, looked up beside the scenario first")
+    file: FileName = Field(description="CSV file of one column, or what `ping` printed, looked up beside the scenario")
 
     _measured: Numbers | None = PrivateAttr(None)
 
     def read(self, find: Finder) -> Empirical:
         path = find(self.file)
         where = f"latency.file = {path}"
-        table = read_table(path, where, 1, f"one number of {_UNIT_NAMES[self.unit]}")
+        table = read_delays(path, where, 1, f"one number of {_UNIT_NAMES[self.unit]}")
         if not table.rows:
             raise ScenarioError(f"{where}: holds no delay, one number of seconds per line is needed")
         found = self.model_copy()
@@ -145,7 +145,7 @@ class DelayTrace(_Measured):
 
     kind: Literal["trace"]
     together: ClassVar[bool] = True
-    file: FileName = Field(description="CSV file of two columns: time of the measurement, delay")
+    file: FileName = Field(description="CSV file of two columns, time and delay, or what `ping` printed")
     time_unit: Unit | None = Field(None, description="what the times of the measurements count; seconds if absent")
     timed: ClassVar[bool] = True
 
@@ -155,7 +155,7 @@ class DelayTrace(_Measured):
     def read(self, find: Finder) -> DelayTrace:
         path = find(self.file)
         where = f"latency.file = {path}"
-        table = read_table(path, where, 2, "a time and a delay")
+        table = read_delays(path, where, 2, "a time and a delay")
         if len(table.rows) < 2:
             raise ScenarioError(f"{where}: holds {len(table.rows)} measurements, a trace has at least 2")
         times, measured = np.array(table.rows).T

@@ -1,4 +1,4 @@
-"""Times from CSV files: in which unit they are, and whether they are one way or there and back.
+"""Times from CSV files and from what `ping` prints: in which unit they are, and whether they are there and back.
 
 Milliseconds read as seconds are the usual mistake with a measured delay, and half of all measurements are round trips.
 So nothing is guessed: what a heading says (`rtt_ms`) must be said by the scenario too (`unit`, `round_trip`), and
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from simnet.allowance import Allowance, checked, read_whole
 from simnet.errors import ScenarioError
+from simnet.network.ping_output import HEADINGS, pings
 from simnet.parts.fields import SECONDS
 
 Times = npt.NDArray[np.float64]
@@ -72,6 +73,14 @@ def read_table(path: Path, where: str, columns: int, row: str) -> Table:
         lines.append(number)
         rows.append(values)
     return Table(headings, lines, rows)
+
+
+def read_delays(path: Path, where: str, columns: int, row: str) -> Table:
+    """The same of a file that may also be what the command `ping` printed."""
+    answers = pings(read_lines(path, where, "utf-8-sig"))
+    if answers is None:
+        return read_table(path, where, columns, row)
+    return Table([*HEADINGS[-columns:]], answers.lines, answers.rows(columns))
 
 
 def read_cells(path: Path, where: str) -> list[tuple[int, list[str]]]:

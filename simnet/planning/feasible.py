@@ -80,13 +80,13 @@ def _of(built: World, method: str, horizons: Sequence[int]) -> Iterator[Trial]:
 
 
 def _settings(built: World, scenario: Scenario) -> Iterator[Trial]:
-    """With the η that the method has by default, and with the smallest that keeps the budget."""
+    """With the η that the method has by default, and with the smallest that keeps the budget if that is far from it."""
     eta = getattr(scenario.algorithm, "eta", None)
     if not isinstance(eta, float):
         yield _setting(built, scenario)
         return
     least = _least_eta(built, scenario)
-    etas = {eta / 10, eta} if least <= eta / 10 else {least, eta} if least < eta else {least}
+    etas = {eta / 10, eta} if least <= eta / 10 else {least, eta} if least <= eta / 2 else {max(least, eta)}
     for each in sorted(etas):
         yield _setting(built, scenario.with_(**{"algorithm.eta": each}))
 

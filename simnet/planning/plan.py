@@ -143,7 +143,9 @@ def plan(
     """
     if burst is not None and loss is None:
         raise SimnetError("--burst: says how losses come together; --loss says how many there are")
-    draft = _draft(source, label, positive, drop, graph, agents, epsilon, skew)
+    draft = _draft(graph, agents, epsilon)
+    signs = "data.labels" not in (sets or {})
+    draft.put("data", data_section(source, label=label, positive=positive, drop=drop, skew=skew, signs=signs))
     if trace is not None:
         draft.put("network.link.latency", latency_section(trace, trace_unit, round_trip=round_trip))
     if loss is not None:
@@ -168,19 +170,9 @@ def plan(
     return Plan(scenario, facts, found.settings, found.refused, runs, files)
 
 
-def _draft(
-    source: str,
-    label: Name | None,
-    positive: str | None,
-    drop: Sequence[str],
-    graph: str | None,
-    agents: int | None,
-    epsilon: float,
-    skew: float | None,
-) -> _Draft:
+def _draft(graph: str | None, agents: int | None, epsilon: float) -> _Draft:
     draft = _Draft()
     draft.put("topology", topology_section(graph, agents))
-    draft.put("data", data_section(source, label=label, positive=positive, drop=drop, skew=skew))
     draft.content["privacy"] = {"epsilon": epsilon}
     return draft
 

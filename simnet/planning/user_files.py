@@ -12,8 +12,9 @@ import numpy as np
 from simnet.errors import DataError, ScenarioError, SimnetError
 from simnet.learning.sources import SOURCES, WELL_KNOWN
 from simnet.learning.table_form import Name
-from simnet.learning.table_survey import Survey, survey
-from simnet.network.measured_times import TOO_LONG, Unit, read_cells, said_by
+from simnet.learning.table_survey import MOST_LABELS, Survey, survey
+from simnet.network.measured_times import TOO_LONG, Unit, read_cells, read_lines, said_by
+from simnet.network.ping_output import Pings, pings
 
 _TABLES = (".csv", ".tsv")
 _SHOWN = 5
@@ -38,8 +39,9 @@ def data_section(
     positive: str | None,
     drop: Sequence[str],
     skew: float | None,
+    signs: bool = True,
 ) -> FilledSection:
-    """`[data]` for a table of the user's own, or for a data set that simnet knows."""
+    """`[data]` for a table of the user's own, or for a data set that simnet knows; `signs`: labels are +1 and −1."""
     section = FilledSection({"source": source}, found={"data": source})
     plain, _, packed = source.rpartition(".")
     if (f".{packed}" if f".{packed}" in _TABLES else Path(plain).suffix) in _TABLES:
@@ -50,6 +52,8 @@ def data_section(
         except OSError as error:
             raise SimnetError(f"{source}: cannot be read ({error.strerror})") from None
         _columns(section, found, label, drop)
+        if signs:
+            _labels(section, found, positive, source)
     elif source not in SOURCES and source not in WELL_KNOWN:
         if not Path(source).is_file():
             raise SimnetError(f"{source}: there is no such file, and simnet knows no such data set")
@@ -62,6 +66,29 @@ def data_section(
         section.why["partition"] = "each label goes to few agents"
         section.why["concentration"] = "small is very unequal"
     return section
+
+
+def _labels(section: FilledSection, found: Survey, positive: str | None, source: str) -> None:
+    """Which label counts as +1; SimnetError if nobody has said so of more than two."""
+    counts = [f"{label} {count:,}" for label, count in found.labels.items()]
+    if len(counts) > MOST_LABELS:
+        others = _some([name for name in (*found.numbers, *found.words) if name != found.label])
+        raise SimnetError(
+            f"{source}: the column {found.label} has more than {MOST_LABELS} different values, which are no labels; "
+            f"--label names another one, and there are {others}"
+        )
+    if len(counts) > 2 and positive is None:
+        raise SimnetError(
+            f"{source}: the column {found.label} has {len(counts)} labels ({', '.join(counts)}); --positive says which "
+            f"one counts as +1, and all others as −1, such as --positive {[*found.labels][-1]!r}"
+        )
+    if found.unlabelled:
+        section.content["unlabelled"] = "drop"
+        section.why["unlabelled"] = f"{found.unlabelled:,} rows have no label"
+    section.found |= {
+        "label": f"{found.label}: {', '.join(counts)}" + (f"; {positive} is +1" if positive is not None else ""),
+        "rows without a label": f"{found.unlabelled:,}, left out" if found.unlabelled else "",
+    }
 
 
 def _columns(section: FilledSection, found: Survey, label: Name | None, drop: Sequence[str]) -> None:
@@ -121,6 +148,8 @@ def latency_section(trace: str, unit: str | None, *, round_trip: bool | None) ->
         raise SimnetError(f"--trace-unit {unit}: choose one of {', '.join(get_args(Unit))}")
     where = f"--trace {trace}"
     try:
+        if (answers := pings(read_lines(Path(trace), where, "utf-8-sig"))) is not None:
+            return _ping_section(trace, answers, unit, round_trip=round_trip)
         (_, first), *others = read_cells(Path(trace), where) or [(0, [])]
     except ScenarioError as error:
         raise SimnetError(str(error)) from None
@@ -149,6 +178,17 @@ def latency_section(trace: str, unit: str | None, *, round_trip: bool | None) ->
         content["time_unit"] = of_time
     told = f"{len(rows):,} measurements in {counted}, {'there and back' if both else 'one way'}, median {median:g}"
     return FilledSection(content, why, {"trace": f"{trace}: {told}"})
+
+
+def _ping_section(trace: str, answers: Pings, unit: str | None, *, round_trip: bool | None) -> FilledSection:
+    """What `ping` printed: it says itself that it counts milliseconds, there and back."""
+    if unit not in (None, "ms") or round_trip is False:
+        raise SimnetError(f"--trace {trace}: ping counts milliseconds there and back: --trace-unit ms --round-trip")
+    kind = "trace" if len(answers.delays) > 1 else "empirical"
+    content = {"kind": kind, "file": trace, "unit": "ms", "round_trip": True}
+    why = {"unit": "ping says so", "round_trip": "there and back, so they are halved"}
+    told = f"{len(answers.delays):,} of {answers.sent:,} pings answered, there and back, median "
+    return FilledSection(content, why, {"trace": f"{trace}: {told}{np.median(answers.delays):g} ms"})
 
 
 def loss_section(loss: str | float, burst: float | None) -> FilledSection:

@@ -34,4 +34,11 @@ FEATURES_TELL = (
 )
 BLANKS_TELL = "rows with a blank are left out, so which rows have one counts as public (data.missing)"
 MEANS_FILL = "blanks are filled with the mean of their column, so each row changes others (data.missing)"
-PREPARED_BY = {"peaks": PEAKS_SCALE, "features": FEATURES_TELL, "blanks": BLANKS_TELL, "means": MEANS_FILL}
+UNLABELLED_TELL = "rows without a label are left out, so which rows have one counts as public (data.unlabelled)"
+PREPARED_BY = {
+    "peaks": PEAKS_SCALE,
+    "features": FEATURES_TELL,
+    "blanks": BLANKS_TELL,
+    "means": MEANS_FILL,
+    "unlabelled": UNLABELLED_TELL,
+}

@@ -82,6 +82,11 @@ def table_html(title: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
+def caveats_html(caveats: Sequence[str]) -> str:
+    """What a proven ε does not cover; nothing if there is nothing."""
+    return "".join(f'<p class="note">ε does not cover: {escape(each)}</p>' for each in caveats)
+
+
 def summary_html(summary: Mapping[str, Any]) -> str:
     """A run's summary, one row per figure."""
     rows = [{"figure": name, "value": value} for name, value in flat(summary).items()]

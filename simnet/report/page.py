@@ -21,7 +21,6 @@ COLOURS = {name: method.colour for name, method in METHODS.items()}
 """One colour per method, on every page as in every figure: Okabe and Ito's, which colour-blind readers tell apart."""
 ON_DARK = {"#000000": "#EDEDED", "#0072B2": "#4BA3DD", "#009E73": "#2FBF95", "#D55E00": "#F07F2E"}
 """Those that are too dark for a dark page, and the lighter tones that stand for them there."""
-_BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def page(title: str, accent: tuple[str, str], body: str, scripts: Sequence[str], data: Mapping[str, Any]) -> str:
@@ -91,17 +90,6 @@ def percent(share: float | None) -> str:
     '23.2 %'
     """
     return "–" if share is None else f"{100 * share:.1f} %"
-
-
-def bytes_of(value: int) -> str:
-    """
-    >>> bytes_of(259800), bytes_of(12)
-    ('259.8 kB', '12 B')
-    """
-    for size, unit in _BYTES:
-        if value >= size:
-            return f"{value / size:.{1 if value >= 100 * size else 2}f} {unit}"
-    return f"{value} B"
 
 
 def seconds(value: float) -> str:

@@ -11,9 +11,10 @@ import networkx as nx
 import numpy as np
 import tomli_w
 
+from simnet.record.amounts import told_bytes
 from simnet.record.folder import slug
 from simnet.record.metrics import Row
-from simnet.report.page import asset, bytes_of, cards, colours, columns, facts, figure, page, percent, seconds
+from simnet.report.page import asset, cards, colours, columns, facts, figure, page, percent, seconds
 from simnet.report.run_facts import RunFacts
 
 _SCRIPTS = ("format.js", "chart.js", "table.js", "graph.js", "replay.js", "run.js")
@@ -111,7 +112,7 @@ def card_entries(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             for name, epsilon in privacy.items()
             if name == "declared_epsilon"
         ),
-        ("On the wire", bytes_of(traffic["wire_bytes"]), f"{traffic['messages']:,} messages"),
+        ("On the wire", told_bytes(traffic["wire_bytes"]), f"{traffic['messages']:,} messages"),
         ("Delivered", percent(_share(traffic["delivered"], traffic["messages"])), _fates(traffic)),
         ("Skipped", percent(_share(traffic["skips"], turns)), _reasons(summary, turns)),
         ("Staleness", figure(stale["mean"]), f"rounds; {percent(stale['fresh_share'])} fresh, at most {stale['max']}"),

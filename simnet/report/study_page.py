@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from simnet.record.amounts import told_bytes
 from simnet.record.folder import slug
+from simnet.record.formats import caveats_html
 from simnet.record.metrics import Row
-from simnet.report.page import COLOURS, asset, bytes_of, cards, colours, figure, page, percent
+from simnet.report.page import COLOURS, asset, cards, colours, figure, page, percent
 from simnet.report.reach_section import Question, question_of
 from simnet.studies.results import YARDSTICKS, StudyResult, labels
 
@@ -83,7 +84,7 @@ def read_study(folder: Path) -> StudyFacts:
         fields=study.fields,
         planned=study.planned.height,
         settings=settings,
-        caveats=_caveats(study.runs),
+        caveats=study.caveats,
         yardsticks=_yardsticks(study),
         front=_front(settings, OBJECTIVES),
         fronts={pair: _front(settings, pair) for pair in PAIRS},
@@ -105,21 +106,6 @@ def _settings(study: StudyResult) -> list[Row]:
         row["n"] = max(row["n"], told["n"])
         row[told["figure"]] = (told["mean"], told["t95_low"], told["t95_high"])
     return [row for row in rows.values() if row["n"]]
-
-
-def _caveats(runs: pl.DataFrame) -> list[str]:
-    """What the runs with a proven ε say that it does not cover; a stranger's table may hold anything there."""
-    if not {"caveats", "proven_epsilon"} <= set(runs.columns) or runs.schema["caveats"] != pl.String:
-        return []
-    found: dict[str, None] = {}
-    for text in runs.filter(pl.col("proven_epsilon").is_not_null())["caveats"].drop_nulls().unique(maintain_order=True):
-        try:
-            told = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(told, list):
-            found |= dict.fromkeys(each for each in told if isinstance(each, str))
-    return [*found]
 
 
 def _yardsticks(study: StudyResult) -> dict[str, tuple[float, float]]:
@@ -207,7 +193,7 @@ def study_page(study: StudyFacts) -> str:
         question=f'<p class="question">{html.escape(study.question)}</p>' if study.question else "",
         answer=html.escape(study.reach.first) if study.reach else "",
         varied=html.escape(varied),
-        caveats="".join(f'<p class="note">ε does not cover: {html.escape(each)}</p>' for each in study.caveats),
+        caveats=caveats_html(study.caveats),
         cards=cards(_cards(study)),
     )
     return page(study.name, _ACCENT, body, _SCRIPTS, _data(study))
@@ -266,7 +252,7 @@ def _cards(study: StudyFacts) -> list[tuple[str, str, str]]:
         ("Settings", f"{len(study.settings):,}", f"up to {seeds:,} seeds each"),
         ("Lowest error", *_best(study, "test_error", figure if any(study.runs.get("test_error_is", ())) else percent)),
         *_held_against(study),
-        ("Fewest bytes", *_best(study, "wire_bytes", lambda value: bytes_of(round(value)))),
+        ("Fewest bytes", *_best(study, "wire_bytes", told_bytes)),
     ]
 
 

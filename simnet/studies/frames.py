@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from simnet.allowance import Allowance
+from simnet.record.data_frames import CELL, column, data_frame
 from simnet.record.metrics import Row
 
 RUNS = {
@@ -23,26 +24,8 @@ RUNS = {
 """Columns that every run has, failed or not."""
 ROUNDS = {"key": pl.String, "round": pl.Int64}
 
-CELL = 16
-"""Bytes of a cell, at least."""
-
 _KINDS = (pl.String, pl.Int64, pl.Float64, pl.Boolean)
 """What columns of stored tables are."""
-_TEXT = (
-    "error",
-    "scenario",
-    "digest",
-    "algorithm",
-    "uplink",
-    "basis",
-    "resolved",
-    "code",
-    "key",
-    "underlay_busiest",
-    "test_error_is",
-    "yardsticks_absent",
-    "output",
-)
 _MAGIC = b"PAR1"
 _SECTIONS = ("accuracy", "privacy", "communication", "work", "time")
 _PREFIXED = ("staleness", "airtime", "joules", "underlay", "cost", "sockets", "yardsticks", "tests")
@@ -82,12 +65,12 @@ def readable(record: Row) -> bool:
 
 def runs_frame(records: Sequence[Row], within: Allowance | None = None) -> pl.DataFrame:
     """One row per run."""
-    return _frame([run_row(record) for record in records], RUNS, within)
+    return data_frame([run_row(record) for record in records], RUNS, within)
 
 
 def rounds_frame(records: Sequence[Row], within: Allowance | None = None) -> pl.DataFrame:
     """One row per round, with the key of its run."""
-    return _frame([{"key": record["key"], **row} for record in records for row in record["rounds"]], ROUNDS, within)
+    return data_frame([{"key": record["key"], **row} for record in records for row in record["rounds"]], ROUNDS, within)
 
 
 def plan_fits(plan: Row) -> bool:
@@ -103,7 +86,7 @@ def plan_frame(plan: Row) -> pl.DataFrame:
         name: [run[name] for run in runs] for name in ("key", "seed")
     }
     for name in plan["fields"]:
-        columns[name] = _column([run["settings"].get(name) for run in runs], pl.Boolean())
+        columns[name] = column([run["settings"].get(name) for run in runs], pl.Boolean())
     return pl.DataFrame(columns)
 
 
@@ -163,29 +146,3 @@ def parquet(table: pl.DataFrame) -> bytes:
     out = io.BytesIO()
     table.write_parquet(out, compression="zstd")
     return out.getvalue()
-
-
-def _frame(rows: list[Row], empty: Mapping[str, Any], within: Allowance | None) -> pl.DataFrame:
-    if not rows:
-        return pl.DataFrame(schema=empty)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if within is not None:
-        within.need(CELL * len(names) * len(rows), "a table of finished runs")
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    empty = {name: pl.String() if name in _TEXT else pl.Float64() for name in names}
-    return pl.DataFrame({name: _column(values, empty[name]) for name, values in columns.items()})
-
-
-def _column(values: Sequence[Any], empty: pl.DataType) -> pl.Series:
-    """Values under one type: switches, numbers, or else text; `empty` where there are none."""
-    kinds = {type(value) for value in values if value is not None}
-    if not kinds:
-        return pl.Series(values, dtype=empty)
-    if kinds == {bool}:
-        return pl.Series(values, dtype=pl.Boolean)
-    if kinds <= {int, float}:
-        return pl.Series(values, dtype=pl.Int64 if kinds == {int} else pl.Float64, strict=False)
-    text = (
-        value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values
-    )
-    return pl.Series([*text], dtype=pl.String)

@@ -77,9 +77,8 @@ def perform(job: RunJob) -> Record:
             # A study has its reasons, and hundreds of runs: `simnet run` and `simnet explain` tell of one.
             warnings.simplefilter("ignore", ScenarioWarning)
             result = run(job.scenario)
-        record = Record(
-            job.key, job.code, job.scenario.resolved(), job.scenario.seed, summary=result.summary, rounds=result.rounds
-        )
+        made, rounds = job.scenario.resolved(), result.rounds.to_dicts()
+        record = Record(job.key, job.code, made, job.scenario.seed, summary=result.summary, rounds=rounds)
     except SimnetError as error:
         record = failed(job, str(error), final=VARIABLE not in str(error))
     except Exception as error:

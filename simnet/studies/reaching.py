@@ -20,7 +20,8 @@ import numpy.typing as npt
 import polars as pl
 
 from simnet.errors import SimnetError
-from simnet.record.formats import table_html
+from simnet.record.amounts import told_bytes
+from simnet.record.formats import caveats_html, table_html
 from simnet.studies.aggregate import groups
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ BY = {"bytes": "wire_bytes", "seconds": "t", "rounds": "round", "joules": "joule
 """The costs that people ask about, and their columns."""
 _LEVEL = 0.95
 _HALF = 0.5 + 1e-12
-_BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,8 @@ class Reach:
     """the proven ε of all settings that have one, where that is the same"""
     naming: tuple[int, ...] | None = None
     """the places of the fields by which settings are named; all that differ if None"""
+    caveats: tuple[str, ...] = ()
+    """what the proven ε of some setting does not cover"""
 
     @property
     def known(self) -> list[str]:
@@ -235,7 +237,7 @@ class Reach:
             | {cost: each[cost]["km_median"] for cost in self.known}
             for each in self.settings
         ]
-        return table_html(self.answer(), rows)
+        return table_html(self.answer(), rows) + caveats_html(self.caveats)
 
     def named(self, setting: Mapping[str, Any]) -> str:
         """A setting in words, without the fields that are the same everywhere."""
@@ -258,7 +260,7 @@ def reach(study: StudyResult, target: float, by: str = "bytes") -> Reach:
     if not isinstance(target, Real) or not np.isfinite(target):
         raise SimnetError(f"target = {target!r}: a test error is a finite number")
     _refuse_strange(study.rounds, study.fields, "round")
-    return at_target(lows(study.rounds), study.fields, target, by)
+    return replace(at_target(lows(study.rounds), study.fields, target, by), caveats=tuple(study.caveats))
 
 
 def at_target(rounds: pl.DataFrame, fields: Sequence[str], target: float, by: str) -> Reach:
@@ -313,8 +315,7 @@ def amount(cost: str, value: float | None) -> str:
     if value is None:
         return "–"
     if cost == "bytes":
-        size, unit = next(((size, unit) for size, unit in _BYTES if value >= size), (1.0, "B"))
-        return f"{value / size:.4g} {unit}"
+        return told_bytes(value)
     unit = {"seconds": " s", "rounds": " rounds", "joules": " J", "epsilon": ""}[cost]
     return f"{'ε = ' if cost == 'epsilon' else ''}{value:.4g}{unit}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import polars as pl
 
 from simnet.allowance import Allowance
 from simnet.errors import SimnetError
-from simnet.record.formats import table_html
+from simnet.record.formats import caveats_html, table_html
 from simnet.studies import PLAN, aggregate, reaching
 from simnet.studies.frames import assembled, plan_frame, stacked
 from simnet.studies.reaching import Reach
@@ -113,6 +114,22 @@ class StudyResult:
             self.runs, self.fields, others, field, baseline, figures or self.headlines, interval
         )
 
+    @property
+    def caveats(self) -> list[str]:
+        """What the runs with a proven ε say that it does not cover; a stranger's table may hold anything there."""
+        if not {"caveats", "proven_epsilon"} <= set(self.runs.columns) or self.runs.schema["caveats"] != pl.String:
+            return []
+        proven = self.runs.filter(pl.col("proven_epsilon").is_not_null())
+        found: dict[str, None] = {}
+        for text in proven["caveats"].drop_nulls().unique(maintain_order=True):
+            try:
+                told = json.loads(text)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(told, list):
+                found |= dict.fromkeys(each for each in told if isinstance(each, str))
+        return [*found]
+
     def reaching(self, target: float, cost: str = "wire_bytes", *, by: Sequence[str] | None = None) -> pl.DataFrame:
         """What it costs until the test error is at most `target`; a run that never gets there is censored."""
         return reaching.costs(self.rounds, self._by(by), target, cost)
@@ -139,7 +156,8 @@ class StudyResult:
 
     def _repr_html_(self) -> str:
         about = f"{self._counted()}. Means with their interval, over seeds"
-        return table_html(about, self.means().to_dicts()) + table_html("Failed", self.failures.to_dicts())
+        means = table_html(about, self.means().to_dicts())
+        return means + caveats_html(self.caveats) + table_html("Failed", self.failures.to_dicts())
 
 
 def labels(fields: Sequence[str]) -> list[str]:

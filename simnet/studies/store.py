@@ -34,6 +34,7 @@ from simnet.allowance import Allowance, read_own
 from simnet.diagnostics import warn
 from simnet.errors import SimnetError
 from simnet.record.atomic import refusing, sweep, write_file
+from simnet.record.data_frames import CELL
 from simnet.record.formats import json_text
 from simnet.record.metrics import Row
 from simnet.studies import PLAN, frames
@@ -119,7 +120,7 @@ class Store:
             raise SimnetError(
                 f"{path} is damaged (two of its runs or columns have one name); `simnet sweep` writes it again"
             )
-        self._allowance.need(frames.CELL * len(found["fields"]) * len(found["runs"]), f"what {PLAN} lists")
+        self._allowance.need(CELL * len(found["fields"]) * len(found["runs"]), f"what {PLAN} lists")
         return found
 
     def add(self, record: Record) -> None:

@@ -66,9 +66,9 @@ def test_epsilon_is_that_of_the_releases_whoever_hears_them():
 def test_node_duals_drift_away_and_edge_and_healing_duals_do_not():
     # As under loss: of two in three releases nothing is missed for good, if the duals can repair themselves.
     changes = {"rounds": 200, "algorithm.eta": 0.05, "algorithm.regulariser": 1e-2}
-    best = lawful(**changes).rounds[-1]["objective"]
+    best = lawful(**changes).rounds["objective"][-1]
     ends = {
-        duals: lawful(**changes, **{"network.peers": 2, "algorithm.duals": duals}).rounds[-1]["objective"]
+        duals: lawful(**changes, **{"network.peers": 2, "algorithm.duals": duals}).rounds["objective"][-1]
         for duals in ("node", "healing", "edge")
     }
     assert ends["node"] > best + 0.1

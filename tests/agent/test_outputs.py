@@ -125,7 +125,7 @@ def test_whoever_sees_the_record_computes_every_output_of_the_papers_methods(cha
     result = run(world(output=ALL, **changes))
     assert unlawful(result) == []
     seen = PublicRecord(result, 3).errors
-    for row in result.rounds:
+    for row in result.rounds.iter_rows(named=True):
         for name, errors in seen[row["round"]].items():
             assert row[f"test_error_{name}"] == pytest.approx(np.mean(errors), abs=1e-7), (row["round"], name)
         assert row["test_error"] == row["test_error_last"]
@@ -144,13 +144,13 @@ def test_a_headline_is_what_errors_losses_consensus_and_metrics_are_about():
     tail = {"kind": "tail", "releases": 3}
     beside = run(world(output=["last", tail], metric=["worst-error"], **PRIVATE))
     counted = run(world(output=["last", tail | {"headline": True}], metric=["worst-error"], **PRIVATE))
-    for row, told in zip(beside.rounds, counted.rounds, strict=True):
+    for row, told in zip(*(each.rounds.iter_rows(named=True) for each in (beside, counted)), strict=True):
         assert told["test_error"] == row["test_error_tail"]
         assert told["worst_error"] == row["worst_error_tail"]
         assert told["test_error_last"] == row["test_error"]
         assert told["worst_error_last"] == row["worst_error"]
         assert "test_error_tail" not in told
-    assert counted.rounds[-1]["consensus"] < beside.rounds[-1]["consensus"]
+    assert counted.rounds["consensus"][-1] < beside.rounds["consensus"][-1]
     assert (counted.summary["output"], "output" in beside.summary) == ("tail", False)
 
 
@@ -159,7 +159,7 @@ def test_the_leaves_of_a_star_have_the_hubs_models_and_the_hub_takes_no_gradient
     result = run(world(output=ALL, privacy={"epsilon": 20.0}, **star))
     hubs = [unpack(e.value) for _, _, e in result.events if isinstance(e, events.ReleaseMade) and e.agent == 0]
     test = build(result.scenario).learning.test
-    for row in result.rounds:
+    for row in result.rounds.iter_rows(named=True):
         t = row["round"]
         assert row["test_error_neighbours"] == row["test_error"] == pytest.approx(error_of(hubs[t - 1], test), abs=1e-7)
         tail = error_of(np.mean(hubs[max(0, t - 3) : t], axis=0), test)
@@ -171,7 +171,7 @@ def test_messages_that_are_sums_are_not_taken_for_models(averaging):
     """The mean of models that are about to agree is about what they agree on."""
     gossip = {"name": "gossip", "averaging": averaging, "regulariser": 0.1}
     result = run(world(output=ALL, algorithm=gossip, privacy={"epsilon": 5.0}, metric=[], rounds=30))
-    last = result.rounds[-1]
+    last = result.rounds.row(-1, named=True)
     assert last["test_error_neighbours"] == pytest.approx(last["test_error"], abs=0.02)
     assert last["test_error_tail_neighbours"] == pytest.approx(last["test_error"], abs=0.02)
 
@@ -187,9 +187,7 @@ def test_outputs_are_live_what_they_are_simulated():
     simulated, found = run(scenario), live.run(scenario, tls=False)
     same_course(found, simulated)
     names = [f"test_error_{name}" for name in ("last", "tail", "neighbours", "tail_neighbours")]
-    assert [[row[name] for name in names] for row in found.rounds] == [
-        [row[name] for name in names] for row in simulated.rounds
-    ]
+    assert found.rounds.select(names).equals(simulated.rounds.select(names))
 
 
 FLOODER = '''
@@ -247,7 +245,7 @@ def test_a_flooded_model_is_the_mean_of_what_has_come_so_far_of_everybody(tmp_pa
     result = run(flooding(tmp_path))
     released = {(e.agent, e.round): unpack(e.value) for _, _, e in result.events if isinstance(e, events.ReleaseMade)}
     test = build(result.scenario).learning.test
-    for row in result.rounds:
+    for row in result.rounds.iter_rows(named=True):
         t, errors = row["round"], []
         for agent in range(5):
             # On a ring of five, news of round t is here at once from a neighbour, and a round later from the others.
@@ -280,7 +278,7 @@ def test_an_output_that_cannot_be_is_refused_in_one_sentence(changes, sentence):
 
 def test_one_kind_may_be_there_twice_under_two_names():
     short, long = ({"kind": "tail", "releases": k, "name": f"tail of {k}"} for k in (2, 8))
-    assert {"test_error_tail_of_2", "test_error_tail_of_8"} <= run(world(output=[short, long])).rounds[-1].keys()
+    assert {"test_error_tail_of_2", "test_error_tail_of_8"} <= {*run(world(output=[short, long])).rounds.columns}
 
 
 OWN = '''
@@ -311,7 +309,7 @@ def own(tmp_path, name: str) -> Scenario:
 
 
 def test_an_output_of_ones_own_is_a_class_with_one_method(tmp_path):
-    assert "test_error_Newest" in run(own(tmp_path, "Newest")).rounds[-1]
+    assert "test_error_Newest" in run(own(tmp_path, "Newest")).rounds.columns
 
 
 def test_an_output_that_is_no_model_is_refused(tmp_path):

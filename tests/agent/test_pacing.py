@@ -179,7 +179,7 @@ def test_a_slow_agent_falls_behind_and_nobody_minds():
     )
     last = {agent: times[-1] for agent, times in ends(result).items()}
     assert last[0] > 4 * last[1]
-    assert [row["rounds"] for row in result.agents] == [12] * 6
+    assert result.agents["rounds"].to_list() == [12] * 6
 
 
 @pytest.mark.parametrize("p", [0.2, 0.5])
@@ -217,7 +217,7 @@ def test_a_gradient_of_more_rows_takes_longer_where_rows_have_a_price():
     started = {(e.agent, e.round): t for t, e in found(result, "round.started")}
     for t, event in found(result, "solve.finished"):
         took = t - started[event.agent, event.round]
-        assert took == pytest.approx(0.01 + 1e-5 * result.agents[event.agent]["rows"] * event.gradients)
+        assert took == pytest.approx(0.01 + 1e-5 * result.agents["rows"][event.agent] * event.gradients)
     few, many = (Compute(per_row_gradient=1e-5).for_agent(Streams(1), 0, rows)(5) for rows in (86, 1461))
     assert (few, many) == pytest.approx((0.0043, 0.07305))
 

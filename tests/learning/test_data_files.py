@@ -93,17 +93,46 @@ def test_of_two_labels_the_larger_is_positive_unless_another_is_asked_for(tmp_pa
         assert read(numbers, positive=positive).y.tolist() == [1.0, -1.0, 1.0]
     assert read(words).y.tolist() == [1.0, -1.0, -1.0]
     assert read(words, positive="no").y.tolist() == [-1.0, 1.0, 1.0]
-    with pytest.raises(DataError, match=r"numbers\.csv: no label is 3; they are 2.0 and 10.0"):
+    with pytest.raises(DataError, match=r"numbers\.csv: no label is 3; they are 2.0, 10.0"):
         read(numbers, positive=3)
+
+
+def test_of_more_labels_one_is_held_against_all_others(tmp_path):
+    words = touch(tmp_path / "words.csv", "0,good\n0,fair\n0,bad\n0,good\n")
+    assert read(words, positive="good").y.tolist() == [1.0, -1.0, -1.0, 1.0]
+    with pytest.raises(DataError, match=r"words\.csv: no label is best; they are bad, fair, good"):
+        read(words, positive="best")
+
+
+@pytest.mark.parametrize(
+    ("blank", "others"), [("", ("a", "b")), ("?", ("a", "b")), ("NA", ("0", "1")), ("", ("0", "1"))]
+)
+def test_a_blank_is_no_label(tmp_path, blank, others):
+    one, two = others
+    table = touch(tmp_path / "a.csv", f"x,y\n1,{one}\n2,{blank}\n3,{two}\n,{one}\n")
+    for positive in (None, one):
+        with pytest.raises(DataError, match=r"row 2: there is no label.*data\.unlabelled = 'drop'"):
+            read(table, form=TableForm(missing="category"), positive=positive)
+    found = read(table, form=TableForm(missing="category", unlabelled="drop"))
+    assert (found.y.tolist(), found.features) == ([-1.0, 1.0, -1.0], 2)
+    assert read(table, form=TableForm(missing="drop")).y.tolist() == [-1.0, 1.0]
+    with pytest.raises(DataError, match="line 5, column 'x': a blank"):
+        read(table, form=TableForm(unlabelled="drop"))
+
+
+def test_a_word_among_words_is_a_label_also_if_it_would_be_a_blank_among_numbers(tmp_path):
+    table = touch(tmp_path / "a.csv", "x,y\n1,none\n2,crack\n3,none\n")
+    assert read(table, positive="crack").y.tolist() == [-1.0, 1.0, -1.0]
+    assert read(touch(tmp_path / "b.csv", "1,-\n2,1\n3,-\n"), positive="1").y.tolist() == [-1.0, 1.0, -1.0]
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("0,1\n0,1\n", r"exactly two values, not 1 \(1.0\)"),
-        ("0,1\n0,2\n0,3\n", r"not 3 \(1.0, 2.0, 3.0\); data\.labels = 'class' or 'number' is for"),
+        ("0,1\n0,2\n0,3\n", r"not 3 \(1.0, 2.0, 3.0\); data\.positive names one that counts as \+1.*, and data.labels"),
         ("".join(f"0,{k}\n" for k in range(9)), r"exactly two values, not 9 \(0.0, 1.0, 2.0, 3.0, 4.0, \.\.\.\)"),
-        ("0,1\n0,\n", r"a\.csv, row 2: there is no label.*; data\.missing = 'drop' leaves out rows with a blank"),
+        ("0,1\n0,\n", r"a\.csv, row 2: there is no label.*; data\.unlabelled = 'drop' leaves out such rows"),
         ("0,1\n0,nan\n", r"a\.csv, row 2: there is no label, or it is not a finite number"),
         ("a,b\n", "0 rows of 1 features are nothing to learn from"),
     ],

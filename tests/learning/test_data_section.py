@@ -54,6 +54,8 @@ def test_what_is_taken_from_the_rows_is_no_secret_of_the_run(folder):
     assert told("people.toml", missing="drop") == ["peaks", "features", "blanks"]
     assert told("people.toml", missing="mean", scale="rows") == ["features", "means"]
     assert told("public.toml", missing="drop", scale="rows") == ["blanks"]
+    assert told("public.toml", scale="rows", unlabelled="drop") == ["features", "unlabelled"]
+    assert told("public.toml", scale="rows", unlabelled="drop", missing="drop") == ["blanks"]
     assert told("public.toml", scale="rows") == ["features"], "which columns have blanks"
     assert told("people.toml", source="banana") == [], "a well-known data set is public"
 

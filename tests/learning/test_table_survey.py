@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from simnet.errors import DataError
 from simnet.learning.csv_tables import comma_separated
 from simnet.learning.table_form import TableForm
-from simnet.learning.table_survey import survey
+from simnet.learning.table_survey import MOST_LABELS, survey
 
 
 def written(tmp_path, *lines: str):
@@ -23,6 +23,15 @@ def test_numbers_words_blanks_and_the_label_are_told_apart(tmp_path):
     assert (found.numbers, found.words, found.label, found.decimal) == (("age", "income"), ("job",), "y", ",")
     assert found.blanks == {"age": 1, "job": 1, "income": 1}
     assert (found.rows, found.keys) == (3, ())
+
+
+def test_labels_are_counted_without_the_blanks(tmp_path):
+    found = survey(written(tmp_path, "x;y", "1;yes", "2;?", "3;no", "4;yes", "5;"))
+    assert (found.labels, found.unlabelled) == ({"no": 1, "yes": 2}, 2)
+    found = survey(written(tmp_path, "x,y", "1,0", "2,NA", "3,1"))
+    assert (found.labels, found.unlabelled) == ({"0": 1, "1": 1}, 1)
+    many = survey(written(tmp_path, "x,y", *(f"1,{k}.5" for k in range(1000))))
+    assert len(many.labels) > MOST_LABELS
 
 
 def test_na_is_a_word_among_words_as_it_is_when_the_rows_are_read(tmp_path):

@@ -55,7 +55,7 @@ class Record:
         self.S = np.maximum(np.mean([r * np.abs(r) for r in told], axis=0), least) ** -0.5
 
     def error(self, t: int, name: str) -> float:
-        return self.rows.rounds[t - 1][f"test_error_{name}"]
+        return float(self.rows.rounds[f"test_error_{name}"][t - 1])
 
     def mean_error(self, models: Models) -> float:
         return float(np.mean([error_of(self.S * model, self.test) for model in models]))
@@ -85,7 +85,7 @@ def test_whoever_sees_the_record_computes_every_output_of_a_flood(name, solved):
             "tail_neighbours": [mean([mean(each[-K:]) for each in agent]) for agent in near],
         }
         for output, models in expected.items():
-            found = record.rows.rounds[t - 1]["test_error"] if output == "last" else record.error(t, output)
+            found = record.rows.rounds["test_error"][t - 1] if output == "last" else record.error(t, output)
             assert found == pytest.approx(record.mean_error(models), abs=1e-7), (t, output)
 
 
@@ -127,7 +127,7 @@ def test_whoever_sees_the_record_computes_every_output_of_a_method_of_neighbours
 @pytest.mark.parametrize("name", ["one-shot", "prox-rounds"])
 def test_where_messages_or_agents_are_lost_a_flood_is_the_mean_of_what_has_come(name, changes):
     scenario = world(name, **changes)
-    built, last = build(scenario), run(scenario).rounds[-1]
+    built, last = build(scenario), run(scenario).rounds.row(-1, named=True)
     peers = peers_of(built)
     play(built, Bus(), peers)
     errors = []

@@ -127,11 +127,11 @@ def test_a_live_run_tells_what_its_sockets_carried_beside_the_bytes_of_its_frame
     assert frames < told["sent_bytes"] < 3 * frames
     # A connection is counted just before its end, so what is said in the last moment may be seen at one end only.
     assert told["received_bytes"] == pytest.approx(told["sent_bytes"], rel=0.05)
-    assert sum(row["socket_bytes"] for row in result.agents) == told["sent_bytes"]
+    assert result.agents["socket_bytes"].sum() == told["sent_bytes"]
     assert verify(result.folder, ALIGNED).findings == ()
 
 
 def test_a_simulated_run_has_no_sockets():
     result = simulate(live_world(rounds=1))
     assert "sockets" not in result.summary
-    assert "socket_bytes" not in result.agents[0]
+    assert "socket_bytes" not in result.agents.columns

@@ -122,7 +122,7 @@ def test_every_pacing_keeps_the_laws(pacing, hub, loss):
 def test_leaves_of_a_trusted_hub_upload_every_row_once_and_then_listen():
     result = run(scenario())
     reports = [event for _, _, event in result.events if isinstance(event, ReportsGathered)]
-    own = result.agents[0]["rows"]
+    own = result.agents["rows"][0]
     assert [event.agent for event in reports] == [1, 2, 3]
     assert sum(event.messages for event in reports) == 1200 - own
     skips = [event for _, _, event in result.events if isinstance(event, BroadcastSkipped)]

@@ -183,5 +183,5 @@ def test_models_come_together_as_fast_as_the_eigenvalue_says(averaging):
     changes = {"algorithm.averaging": averaging, "topology": {"kind": "ring", "agents": AGENTS}, "rounds": 30}
     sentence = explain(scenario(**changes))["theory"]["gossip: all agents reach the mean"]
     factor = float(re.search(r"factor of ([\d.]+)", sentence)[1])
-    found = [row["consensus"] for row in run(scenario(**changes)).rounds]
+    found = run(scenario(**changes)).rounds["consensus"].to_list()
     assert found[20] / found[19] == pytest.approx(factor, rel=0.02)

@@ -72,8 +72,8 @@ def test_a_declared_price_has_a_column_of_its_own_wherever_there_are_two(tmp_pat
     assert (privacy["proven_epsilon"], privacy["claimed_epsilon"]) == (None, None)
     # Twelve rounds of 0.01 each, by the sharper of two compositions.
     assert 0.0 < privacy["declared_epsilon"] <= 0.12
-    assert found.rounds[-1]["declared_epsilon"] == privacy["declared_epsilon"]
-    assert {row["declared_epsilon"] for row in found.agents} == {privacy["declared_epsilon"]}
+    assert found.rounds["declared_epsilon"][-1] == privacy["declared_epsilon"]
+    assert set(found.agents["declared_epsilon"]) == {privacy["declared_epsilon"]}
     folder = found.folder
     assert replay(folder).findings == ()
     assert verify(folder, ALIGNED).findings == ()
@@ -102,7 +102,7 @@ def test_compare_has_the_column_only_if_somebody_declares_something():
     plain = run(world())
     declares = run(running(world(privacy={"calibration": "none"}), NoisyDescent(charges="declared")))
     assert "declared_epsilon" not in plain.summary["privacy"]
-    assert "declared_epsilon" not in plain.rounds[0]
+    assert "declared_epsilon" not in plain.rounds.columns
     headings = [column.header for column in compare_table([plain, declares]).columns]
     assert headings[-1] == "ε declared"
     assert "ε declared" not in [column.header for column in compare_table([plain, plain]).columns]
@@ -122,8 +122,8 @@ class Declared(ReadyPlan):
 def test_a_study_has_the_column_where_one_of_its_methods_declares_something():
     declares = running(world(privacy={"calibration": "none"}), NoisyDescent(charges="declared"))
     records = [
-        {"key": key, "seed": 1, "error": None, "final": True, "scenario": {}, "code": "", "rounds": found.rounds}
-        | {"summary": found.summary}
+        {"key": key, "seed": 1, "error": None, "final": True, "scenario": {}, "code": ""}
+        | {"summary": found.summary, "rounds": found.rounds.to_dicts()}
         for key, found in (("plain", run(world())), ("declares", run(declares)))
     ]
     plan = {"name": "small", "question": None, "fields": [], "together": [], "runs": []}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import networkx as nx
@@ -95,6 +96,67 @@ def test_a_trace_that_does_not_say_what_it_counts_is_refused(files):
     }
 
 
+def test_what_ping_printed_is_a_trace_that_says_its_unit_itself(files):
+    answers = [f"64 bytes from 192.0.2.7: icmp_seq={k} ttl=57 time={20 + k % 7}.5 ms" for k in range(1, 60) if k % 9]
+    Path("ping.txt").write_text("\n".join(["PING relay (192.0.2.7) 56(84) bytes of data.", *answers]) + "\n")
+    found = plan("readings.csv", target=0.3, **(ASKED | SMALL | {"trace": "ping.txt"}))
+    said = {"kind": "trace", "file": "ping.txt", "unit": "ms", "round_trip": True}
+    assert found.scenario.content()["network"]["link"]["latency"] == said
+    assert found.facts["what there is"]["trace"] == "ping.txt: 53 of 59 pings answered, there and back, median 23.5 ms"
+    for other in ({"trace_unit": "s"}, {"round_trip": False}):
+        with pytest.raises(SimnetError, match="ping counts milliseconds there and back"):
+            plan("readings.csv", target=0.3, **(ASKED | SMALL | {"trace": "ping.txt"} | other))
+
+
+def test_rows_without_a_label_are_left_out_and_blanks_beside_them_stay(files):
+    text = Path("readings.csv").read_text().replace(";yes\n", ";\n", 5)
+    Path("readings.csv").write_text(text)
+    found = plan("readings.csv", target=0.3, **ASKED, **SMALL)
+    data = found.scenario.content()["data"]
+    assert (data["missing"], data["unlabelled"]) == ("category", "drop")
+    assert found.facts["what there is"]["rows without a label"] == "5, left out"
+    assert sum(build(found.scenario).learning.rows) == 476, "four of five rows"
+    assert any("which rows have one counts as public (data.unlabelled)" in each for each in found.scenario.caveats())
+
+
+def test_of_three_labels_somebody_says_which_one_counts(files):
+    text = Path("readings.csv").read_text().replace(";yes\n", ";soon\n", 50)
+    Path("readings.csv").write_text(text)
+    with pytest.raises(SimnetError) as refused:
+        plan("readings.csv", target=0.3, **ASKED, **SMALL)
+    told = r"readings.csv: the column worn has 3 labels \(no \d+, soon 50, yes \d+\); --positive says which .* 'yes'"
+    assert re.fullmatch(told, str(refused.value))
+    found = plan("readings.csv", target=0.45, positive="no", **ASKED, **SMALL)
+    assert found.facts["what there is"]["label"].endswith("; no is +1")
+    assert run(found.scenario).summary["accuracy"]["test_error"] < 0.5
+    with pytest.raises(SimnetError, match="no label is never; they are no, soon, yes"):
+        plan("readings.csv", target=0.3, positive="never", **ASKED, **SMALL)
+
+
+def test_a_column_of_numbers_is_no_label(files):
+    with pytest.raises(SimnetError, match=r"the column load has more than 20 different values.* there are machine"):
+        plan("readings.csv", target=0.3, label="load", **ASKED, **SMALL)
+
+
+def test_all_classes_are_learned_by_a_method_that_takes_them(files):
+    text = Path("readings.csv").read_text().replace(";yes\n", ";soon\n", 50)
+    Path("readings.csv").write_text(text)
+    method = Path(__file__).parents[2] / "scenarios/methods/dp_gossip.py"
+    sets = {"data.labels": "class", "task": "multinomial"}
+    found = plan("readings.csv", target=0.45, sets=sets, **ASKED, **(SMALL | {"methods": f"{method}:DpGossip"}))
+    assert len(found.settings) == 4
+    assert found.scenario.learned.word == "multinomial"
+
+
+def test_two_settings_of_a_method_are_not_nearly_the_same(files):
+    found = plan("readings.csv", target=0.3, **ASKED, **(SMALL | {"methods": ["pp-admm", "ipp-admm"]}))
+    tried: dict[tuple[str, int], list[float]] = {}
+    for each in found.settings:
+        if not each.control:
+            tried.setdefault((each.method, each.rounds), []).append(each.algorithm["eta"])
+    assert all(max(etas) >= 2 * min(etas) for etas in tried.values() if len(etas) > 1)
+
+
 def test_a_trace_that_no_link_would_use_is_refused(files):
     graph = nx.read_graphml("mesh.graphml")
     nx.set_edge_attributes(graph, 4.0, "latency_ms")
@@ -183,7 +245,7 @@ def test_the_command_says_what_there_is_what_is_feasible_and_what_comes_next(fil
     assert code == 0
     for told in ("600", "load 30", "1 links have one in the graph, and 3 have that of the trace", "pp-admm (no noise)"):
         assert told in out
-    assert "now: simnet sweep readings-study.toml; then: simnet report results/readings" in out
+    assert "now: simnet sweep readings-study.toml; then: simnet reach results/readings for the answer" in out
     assert err.startswith("dp-admm cannot run here: ")
     told = json.loads(called(*words, "--json", "--name", "other")[1])
     assert told["files"] == ["other.toml", "other-study.toml"]

@@ -41,7 +41,7 @@ def test_every_row_of_a_star_has_the_epsilon_that_was_asked_for(hub):
         }
     )
     found = run(scenario)
-    assert [row["proven_epsilon"] for row in found.agents] == pytest.approx([2.0] * 3, abs=1e-4)
+    assert found.agents["proven_epsilon"].to_list() == pytest.approx([2.0] * 3, abs=1e-4)
 
 
 def test_a_run_pays_for_bytes_messages_and_seconds_by_every_list_of_prices():
@@ -86,7 +86,8 @@ def test_a_value_is_missed_if_its_agent_had_released_a_newer_one(settings):
     for seq, t, event in result.events:
         replayed(seq, t, event)
     assert replayed.summary(result.digest, None)["staleness"] == result.summary["staleness"]
-    assert (replayed.rounds, replayed.agents) == (result.rounds, result.agents)
+    assert replayed.rounds == result.rounds.to_dicts()
+    assert replayed.agents == result.agents.to_dicts()
 
 
 def test_on_a_perfect_network_an_old_value_was_kept_through_a_skip_and_none_is_missed():
@@ -96,7 +97,7 @@ def test_on_a_perfect_network_an_old_value_was_kept_through_a_skip_and_none_is_m
     assert summary["staleness"]["missed_share"] == 0
     assert sum(summary["skips_by_reason"].values()) == summary["communication"]["skips"] > 0
     solved = [event.gradients for _, _, event in result.events if isinstance(event, SolveFinished)]
-    assert summary["work"]["gradients"] == sum(solved) == result.rounds[-1]["gradients"]
+    assert summary["work"]["gradients"] == sum(solved) == result.rounds["gradients"][-1]
 
 
 def test_seconds_of_work_are_those_from_the_start_of_each_round_to_the_end_of_its_solve():
@@ -118,6 +119,6 @@ def test_on_a_shared_medium_a_transmission_is_paid_once_and_each_reception_by_it
 
 def test_who_uses_no_values_has_missed_none_and_none_was_stale():
     star = {"topology": {"kind": "star", "agents": 3}, "algorithm": {"name": "dp-admm", "graph": "none"}}
-    hub, *leaves = run(Scenario.of(network(**star))).agents
+    hub, *leaves = run(Scenario.of(network(**star))).agents.iter_rows(named=True)
     assert (hub["staleness_mean"], hub["missed_share"]) == (0.0, 0.0)
     assert [leaf["missed_share"] for leaf in leaves] == [0.0, 0.0]

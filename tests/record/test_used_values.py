@@ -80,9 +80,10 @@ def test_a_run_tells_the_ages_that_its_events_give():
             born = released.get((event.peer, event.round - event.staleness), 0.0)
             ages.setdefault(event.round, []).append(t - born)
     everything = [age for each in ages.values() for age in each]
+    rounds = result.rounds.iter_rows(named=True)
     for told, found in [
         (result.summary["staleness"], everything),
-        *(({name.removeprefix("staleness_"): row[name] for name in row}, ages[row["round"]]) for row in result.rounds),
+        *(({name.removeprefix("staleness_"): row[name] for name in row}, ages[row["round"]]) for row in rounds),
     ]:
         true = nearest_rank(found, 95)
         assert true * (1 - 1e-9) <= told["p95_seconds"] <= true * (1 + 1 / BINS)

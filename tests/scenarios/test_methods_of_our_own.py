@@ -86,8 +86,8 @@ def test_a_method_has_reasons_for_silence_and_figures_of_its_own():
     scenario = world("coca.py:Coca", **{"algorithm.censoring": 1.0, "algorithm.decay": 0.8, "log.private": True})
     result = run(scenario)
     assert result.summary["skips_by_reason"]["censored"] > 0
-    assert result.rounds[-1]["skips_censored"] == result.summary["skips_by_reason"]["censored"]
-    assert "skips_test" in result.rounds[0]
+    assert result.rounds["skips_censored"][-1] == result.summary["skips_by_reason"]["censored"]
+    assert "skips_test" in result.rounds.columns
     moved = [e.notes["moved"] for _, _, e in result.events if isinstance(e, events.SolveFinished)]
     sent = told(result, events.ReleaseMade)
     assert len(moved) == 4 * 8 > len(sent)

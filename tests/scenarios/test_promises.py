@@ -101,8 +101,8 @@ def test_ipp_admm_broadcasts_or_skips_and_nobody_goes_above_its_cap():
     result = run(small("ipp-admm", **{"algorithm.max_releases": 3}))
     traffic = result.summary["communication"]
     assert traffic["broadcasts"] + traffic["skips"] == 60
-    assert max(row["releases"] for row in result.agents) <= 3
-    assert result.summary["privacy"]["releases_max"] == max(row["releases"] for row in result.agents)
+    assert result.agents["releases"].max() <= 3
+    assert result.summary["privacy"]["releases_max"] == result.agents["releases"].max()
 
 
 def test_on_the_ideal_network_staleness_comes_only_from_skips():
@@ -146,6 +146,6 @@ def test_barrier_without_notices_waits_in_vain_for_those_who_skip():
     announced = small("ipp-admm", network={"pacing": {**settings, "notices": True}, "link": link})
     mute, told = run(silent), run(announced)
     assert mute.summary["communication"]["notices"] == 0
-    assert told.summary["communication"]["notices"] == sum(row["degree"] * row["skips"] for row in told.agents)
+    assert told.summary["communication"]["notices"] == told.agents["degree"].dot(told.agents["skips"])
     assert mute.summary["time"]["simulated"] > 5 * told.summary["time"]["simulated"]
     assert mute.summary["accuracy"]["dual_drift"] < 1e-12

@@ -57,7 +57,7 @@ def test_a_hub_and_its_leaves_send_each_other_entries_too(name):
     star = BASE.with_(**{"topology.kind": "star"}).with_method(name)
     star = star.with_(**{"algorithm.hub": "untrusted", "privacy.calibration": "none", "rounds": 30})
     whole, part = run(star.with_(**{"network.codec": "float64"})), run(star)
-    objectives = [row["objective"] for row in part.rounds]
+    objectives = part.rounds["objective"].to_list()
     assert all(later < earlier for earlier, later in pairwise(objectives[5:])), "more slowly, but it learns"
     sent = [result.summary["communication"]["payload_bytes"] for result in (whole, part)]
     assert sent[1] < 0.6 * sent[0]

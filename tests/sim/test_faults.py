@@ -15,10 +15,10 @@ PACES = ["ideal", "barrier", TICKS, "quorum", "free"]
 @pytest.mark.parametrize("pacing", PACES, ids=str)
 def test_an_agent_that_never_comes_back_stops_nobody(pacing):
     result = lawful(**{"network.pacing": pacing, "fault": [{"kind": "crash", "agent": 4, "at": 0.15}]})
-    rounds = [row["rounds"] for row in result.agents]
+    rounds = result.agents["rounds"].to_list()
     assert rounds[4] < 12
     assert rounds[:4] + rounds[5:] == [12] * 5
-    assert [row["round"] for row in result.rounds] == list(range(1, 13)), "every round is evaluated, with what there is"
+    assert result.rounds["round"].to_list() == list(range(1, 13)), "every round is evaluated, with what there is"
     assert traffic(result)["unreachable"] > 0
 
 
@@ -27,7 +27,7 @@ def test_an_agent_that_never_comes_back_stops_nobody(pacing):
 def test_an_agent_that_comes_back_finishes_its_rounds(pacing, state):
     crash = {"kind": "crash", "agent": 2, "at": 0.09, "duration": 0.2, "state": state}
     result = lawful(**{"network.pacing": pacing, "network.link.latency": 0.005, "fault": [crash]})
-    assert [row["rounds"] for row in result.agents] == [12] * 6
+    assert result.agents["rounds"].to_list() == [12] * 6
     (began, _), (ended, _) = found(result, "fault.began")[0], found(result, "fault.ended")[0]
     assert (began, ended) == pytest.approx((0.09, 0.29))
     quiet = [e for t, e in found(result, "message.sent") if e.agent == 2 and began < t < ended]
@@ -98,12 +98,12 @@ def test_what_was_spent_before_a_crash_stays_spent():
     crash = {"kind": "crash", "agent": 0, "at": 0.07, "duration": 0.1, "state": "lost"}
     private = {"algorithm": {"name": "pp-admm", "eta": 0.05}, "privacy.epsilon": 50.0, "network.pacing": TICKS}
     result = lawful(**private, fault=[crash])
-    row = result.agents[0]
+    row = result.agents.row(0, named=True)
     spent = [e for _, e in found(result, "privacy.spent") if e.agent == 0]
     assert row["releases"] == len(spent) >= 10
     assert row["proven_epsilon"] <= 50.0 + 1e-9
     assert row["proven_epsilon"] == pytest.approx(
-        result.agents[1]["proven_epsilon"] if row["releases"] == 12 else row["proven_epsilon"]
+        result.agents["proven_epsilon"][1] if row["releases"] == 12 else row["proven_epsilon"]
     )
 
 
@@ -150,7 +150,7 @@ def test_agents_are_up_in_the_intervals_of_a_file_and_down_between_them(tmp_path
     assert [(t, e.agent) for t, e in found(result, "fault.began")] == [(0.0, 0), (0.2, 2), (0.3, 0), (0.7, 2)]
     assert [(t, e.agent) for t, e in found(result, "fault.ended")] == [(0.05, 0), (0.4, 2), (0.5, 0)]
     assert {e.fault for _, e in found(result, "fault.began")} == {"crash"}
-    rounds = [row["rounds"] for row in result.agents]
+    rounds = result.agents["rounds"].to_list()
     assert rounds[2] < 12, "after its last interval it is down for good"
     assert rounds[:2] + rounds[3:] == [12] * 5
 
@@ -161,7 +161,7 @@ def test_a_day_repeats_itself(tmp_path):
     result = lawful(**{"network.pacing": TICKS, "fault": [fault]})
     began = [t for t, _ in found(result, "fault.began")]
     assert began[:4] == pytest.approx([0.1, 0.3, 0.5, 0.7])
-    assert [row["rounds"] for row in result.agents] == [12] * 6
+    assert result.agents["rounds"].to_list() == [12] * 6
 
 
 def test_links_are_up_in_the_intervals_of_a_file_and_the_neighbours_stay(tmp_path):
@@ -227,5 +227,5 @@ def test_nobody_waits_for_the_stream_of_an_agent_that_is_never_available_again(t
     link = {"bandwidth": 1e5, "latency": 0.01}
     fault = {"kind": "availability", "file": str(tmp_path / "up.csv")}
     result = lawful(fault=[fault], **{"network.link": link, "network.transport": {"kind": "reliable", "attempts": 3}})
-    assert [row["rounds"] for row in result.agents] == [12, 12, 12, 0, 12, 12]
+    assert result.agents["rounds"].to_list() == [12, 12, 12, 0, 12, 12]
     assert {e.reason for _, e in found(result, "message.lost") if e.agent == 3} == {"sender-down"}

@@ -54,7 +54,7 @@ def test_what_the_senders_own_queue_refuses_never_was_on_the_wire(medium):
     assert traffic(result)["offered_bytes"] == len(sent) * PACKET
     admitted = sum(e.message not in refused for e in sent)
     assert traffic(result)["wire_bytes"] == result.summary["cost"]["energy"] == admitted * PACKET
-    assert sum(row["wire_bytes"] for row in result.agents) == result.rounds[-1]["wire_bytes"] == admitted * PACKET
+    assert result.agents["wire_bytes"].sum() == result.rounds["wire_bytes"][-1] == admitted * PACKET
 
 
 def test_what_is_repeated_into_a_full_queue_is_offered_and_does_not_leave():

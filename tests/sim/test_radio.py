@@ -78,7 +78,7 @@ def test_airtime_is_that_of_the_frames_and_joules_are_its_price():
     assert air["sent"] == pytest.approx(8 * result.summary["communication"]["wire_bytes"] / 1e6)
     assert air["heard"] == pytest.approx(5 * air["sent"])
     assert air["busy"] == pytest.approx(air["sent"])
-    assert sum(row["airtime"] for row in result.agents) == pytest.approx(air["sent"])
+    assert result.agents["airtime"].sum() == pytest.approx(air["sent"])
     assert joules["send"] == pytest.approx(air["sent"])
     assert joules["receive"] == pytest.approx(0.5 * air["heard"])
     idle = 6 * result.summary["time"]["simulated"] - air["sent"] - air["heard"]
@@ -89,14 +89,14 @@ def test_airtime_is_that_of_the_frames_and_joules_are_its_price():
 def test_rounds_tell_airtime_and_joules_as_they_grow_and_only_where_there_are_any():
     powered = {"cost": {"energy": WATTS}}
     result = run(world(network={"channel": KINDS["tdma"], "medium": "shared"}, **powered))
-    aired, joules = ([row[name] for row in result.rounds] for name in ("airtime_sent", "joules"))
+    aired, joules = (result.rounds[name].to_list() for name in ("airtime_sent", "joules"))
     assert aired == sorted(aired)
     assert aired[-1] == result.summary["airtime"]["sent"] > aired[0]
     assert joules == sorted(joules)
     assert joules[-1] == pytest.approx(sum(result.summary["joules"].values()))
-    plain, idle = run(world()).rounds[-1], run(world(**powered)).rounds[-1]
-    assert not {"airtime_sent", "joules"} & plain.keys()
-    assert idle.keys() - plain.keys() == {"joules"}
+    plain, idle = (set(run(world(**changes)).rounds.columns) for changes in ({}, powered))
+    assert not {"airtime_sent", "joules"} & plain
+    assert idle - plain == {"joules"}
 
 
 def test_a_table_of_methods_tells_airtime_and_joules_where_there_are_any():

@@ -278,7 +278,7 @@ def test_no_network_breaks_a_law_hangs_a_run_or_leaves_the_specification(tmp_pat
         assert report.digest == result.digest
     conserved(result)
     last = result.summary["last_rounds"]
-    assert last == [row["rounds"] for row in result.agents]
+    assert last == result.agents["rounds"].to_list()
     assert len(last) == 4
     assert all(0 <= each <= scenario.rounds for each in last)
     if scenario.until is None:

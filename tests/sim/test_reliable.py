@@ -38,7 +38,7 @@ def test_a_small_message_is_one_packet_and_an_acknowledgement():
     assert sent["transmissions"] == sent["messages"] + sum(e.acknowledgements for e in acknowledgements)
     assert sent["retransmissions"] == 0
     assert kinds(result)["packets.sent"] <= 12 * 18, "one per direction and round at most"
-    assert sum(row["wire_bytes"] for row in result.agents) == result.rounds[-1]["wire_bytes"] == sent["wire_bytes"]
+    assert result.agents["wire_bytes"].sum() == result.rounds["wire_bytes"][-1] == sent["wire_bytes"]
 
 
 def test_of_a_long_message_the_first_packet_is_told_at_once_and_the_others_together():
@@ -186,7 +186,7 @@ def test_nobody_waits_for_what_a_dead_agent_had_not_sent():
     crash = {"kind": "crash", "agent": 3, "at": 0.021}
     link = {"bandwidth": 1e5, "latency": 0.01}
     result = lawful(fault=[crash], **{"network.link": link, "network.transport": {"kind": "reliable", "attempts": 3}})
-    assert [row["rounds"] for row in result.agents] == [12, 12, 12, 0, 12, 12]
+    assert result.agents["rounds"].to_list() == [12, 12, 12, 0, 12, 12]
     assert {e.reason for _, e in found(result, "message.lost") if e.agent == 3} == {"sender-down"}
 
 
@@ -208,6 +208,6 @@ def test_a_run_that_ends_by_time_tells_what_was_sent_until_then(tmp_path: Path):
     result = run(scenario, tmp_path)
     assert traffic(result)["in_flight"] > 0
     assert traffic(result)["wire_bytes"] == counted_bytes(result)
-    assert result.rounds[-1]["wire_bytes"] == traffic(result)["wire_bytes"]
+    assert result.rounds["wire_bytes"][-1] == traffic(result)["wire_bytes"]
     assert verify(result.folder, ALIGNED).findings == ()
     assert replay(result.folder).findings == ()

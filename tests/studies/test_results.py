@@ -48,7 +48,14 @@ def test_results_show_themselves_in_a_notebook(results):
     assert "more agents than the 240 training rows" in page
     one = simnet.run(simnet.Scenario.of(study_content()["scenario"]))
     assert "accuracy.test_error" in one._repr_html_()
-    assert one.frame()["round"].to_list() == [1, 2, 3]
+
+
+def test_a_run_has_the_same_kind_of_frame_as_a_study(results):
+    found = simnet.study(study_content(replicates=1, grid={}), results)
+    one = simnet.run(simnet.Scenario.of(study_content()["scenario"]).with_(seed=found.runs["seed"][0]))
+    assert found.rounds.select(one.rounds.columns).equals(one.rounds)
+    assert one.rounds["round"].to_list() == [1, 2, 3]
+    assert one.agents["agent"].to_list() == [0, 1, 2, 3]
 
 
 def test_a_difference_allows_for_what_changes_together(results):
