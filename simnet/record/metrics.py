@@ -18,9 +18,10 @@ from simnet.errors import LogError
 from simnet.network.model import WayOut, way_out
 from simnet.parts.fields import NonNegative
 from simnet.parts.part import Section
-from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
+from simnet.privacy.ledger import Account, Charge, ChargeKind, network
 from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise import grid_price
+from simnet.privacy.shared_ledgers import SharedLedgers
 from simnet.record import events
 from simnet.record.answer_scores import AnswerScores
 from simnet.record.bus import COUNTS, Counters
@@ -143,7 +144,7 @@ class PrivacyMeter:
     """Every agent's privacy ledger, as an outsider can keep it from `privacy.spent` events alone."""
 
     def __init__(self, delta: float, agents: int, *, claims: bool = True) -> None:
-        self._ledgers = [Ledger(delta) for _ in range(agents)]
+        self._ledgers = SharedLedgers(agents, delta)
         self._claims = claims
         """Whether the papers' claims are about this method; a user's own has none, whichever mechanism it uses."""
         self._entrusted: set[int] = set()
@@ -155,7 +156,7 @@ class PrivacyMeter:
     def spend(self, event: events.PrivacySpent) -> None:
         """Enter a charge."""
         charge = _checked(event.mechanism, event.spent_on, event.times, *event.parameters.items())
-        self._ledgers[event.agent].spend(charge)
+        self._ledgers.spend(event.agent, [charge])
         self.declares = self.declares or charge.declared
         if event.mechanism == "trusted-upload":
             self._entrusted.add(event.agent)
@@ -171,8 +172,7 @@ class PrivacyMeter:
 
     def network(self) -> Account:
         """What the network has spent: one row lives at one agent, so the worst agent counts."""
-        # Agents that made the same charges share a state: thousands are told apart without looking at a number.
-        every = network(ledger.account() for ledger in {ledger.state: ledger for ledger in self._ledgers}.values())
+        every = network(ledger.account() for ledger in self._ledgers.in_use())
         return every if self._claims else replace(every, claimed_epsilon=None)
 
 
