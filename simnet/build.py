@@ -57,9 +57,9 @@ class World:
     learning: DealtData
     sizes: list[AgentSize]
     calibration: Calibration
-    objectives: list[Objective]
+    objectives: Sequence[Objective]
     """Each agent's f_i on its own rows, which evaluation looks at."""
-    training: list[Objective]
+    training: Sequence[Objective]
     """What each agent computes with: another thing where rows or labels were reported."""
     streams: Streams
     reporting: Reporting | None = None
@@ -218,10 +218,9 @@ def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     return found
 
 
-def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[Objective]:
+def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> Sequence[Objective]:
     """Each agent's f_i on its own rows."""
-    task, weight = scenario.learned, scenario.algorithm.weight
-    return [task.made(part, regulariser, weight) for part in parts]
+    return scenario.learned.made_of_all(parts, regulariser, scenario.algorithm.weight)
 
 
 def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[Objective]:

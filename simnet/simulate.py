@@ -22,6 +22,7 @@ from simnet.agent.recollection import Recollection
 from simnet.agent.row_reports import after_reports
 from simnet.allowance import Allowance
 from simnet.build import World, build, build_engine, build_port, cautions
+from simnet.crowds import crowd_of
 from simnet.diagnostics import tell
 from simnet.errors import LogError, ScenarioError, ScenarioWarning
 from simnet.learning.evaluation import Evaluator, Scoreboard
@@ -257,7 +258,12 @@ def record(
 @gc_paused()
 def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None, *, attach: Sequence[Attachment] = ()) -> None:
     """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
-    assemble(built, bus, peers, attach=attach).run()
+    crowd = crowd_of(built, bus, evaluator(built)) if peers is None and not attach else None
+    if crowd is None:
+        assemble(built, bus, peers, attach=attach).run()
+    else:
+        bus.emit(0.0, first_event(built))
+        crowd.run()
 
 
 def assemble(
@@ -338,10 +344,15 @@ def _begin_at_the_start(built: World, peers: Sequence[Peer]) -> None:
 
 def scoreboard(built: World) -> Scoreboard:
     """What turns the agents' states into figures, round by round."""
+    start, scenario = built.objectives[0].start, built.scenario
+    return Scoreboard(evaluator(built), built.agents, start, scenario.rounds, len(scenario.output))
+
+
+def evaluator(built: World) -> Evaluator:
+    """What tells how good models are."""
     test, scenario = built.learning.test, built.scenario
     names, counts = [output.called for output in scenario.output], headline(scenario.output)
-    evaluator = Evaluator(built.objectives, test, scenario.learned, scenario.metric, names, counts)
-    return Scoreboard(evaluator, built.agents, built.objectives[0].start, scenario.rounds, len(names))
+    return Evaluator(built.objectives, test, scenario.learned, scenario.metric, names, counts)
 
 
 def first_event(

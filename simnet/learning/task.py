@@ -16,7 +16,7 @@ holds, and no agent is told one (`AgentSize`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar, Final, final
 
@@ -28,6 +28,7 @@ from simnet.learning.dataset import LABELS_ARE, Dataset, LabelKind
 from simnet.learning.loss_check import check_grid, guarded
 from simnet.learning.objective import LOGISTIC, LOSSES, LocalObjective, Loss
 from simnet.learning.row_objective import Objective, check_apart, check_rows
+from simnet.learning.stacked_objectives import stack_objectives
 from simnet.parts.part import Part
 from simnet.vectors import Vector
 
@@ -41,6 +42,8 @@ NEEDED: Final = {
     "unbiased": "a loss that is convex when it is made unbiased for randomised labels",
 }
 """What a task can have, in words."""
+MANY = 200
+"""Agents from which on their rows are worth one array, if they are alike."""
 _CHUNK = 2**18  # scores held at a time: 2 MB, and they stay in the cache
 
 Models = Vector
@@ -135,6 +138,10 @@ class Task(Part):
             found.bound = self.gradient_bound
         return found
 
+    def made_of_all(self, parts: Sequence[Dataset], regulariser: float, weight: float) -> Sequence[Objective]:
+        """The objective of each part; those of many that are alike lie in one array."""
+        return [self.made(part, regulariser, weight) for part in parts]
+
 
 class MarginTask(Task):
     """A linear classifier with a convex loss l of the margin z = y θ·x.
@@ -195,6 +202,10 @@ class MarginTask(Task):
     @final
     def made(self, rows: Dataset, regulariser: float, weight: float) -> Objective:
         return MarginTask.objective(self, rows, regulariser, weight)
+
+    def made_of_all(self, parts: Sequence[Dataset], regulariser: float, weight: float) -> Sequence[Objective]:
+        stacked = stack_objectives(parts, loss_of(self), regulariser, weight) if len(parts) >= MANY else None
+        return super().made_of_all(parts, regulariser, weight) if stacked is None else stacked
 
     def errors(self, models: Models, test: Dataset) -> Vector:
         """Each model's share of errors; a score of exactly 0 is half an error."""

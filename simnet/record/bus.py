@@ -71,7 +71,8 @@ class Bus:
     @property
     def takes_columns(self) -> bool:
         """Whether it makes no difference to a subscriber that events come in columns."""
-        return all(hasattr(each, "tell") for each in self._subscribers if hasattr(each, "counters"))
+        counting = [each for each in self._subscribers if hasattr(each, "counters")]
+        return type(self) is Bus and all(hasattr(each, "tell") for each in counting)
 
     def tell(self, columns: Sequence[EventColumn]) -> None:
         """Publish what happens to many agents at once, in columns whose events take turns as their numbers say.
