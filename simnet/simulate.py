@@ -26,6 +26,7 @@ from simnet.crowds import crowd_of
 from simnet.diagnostics import tell
 from simnet.errors import LogError, ScenarioError, ScenarioWarning
 from simnet.learning.evaluation import Evaluator, Scoreboard
+from simnet.learning.stacked_objectives import row_counts
 from simnet.learning.task import Task
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
@@ -369,7 +370,7 @@ def first_event(
         private=built.scenario.log.private,
         scenario=built.scenario.resolved(),
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
-        rows=[objective.rows for objective in built.objectives],
+        rows=row_counts(built.objectives),
         features=built.length,
         test_error_is=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
         attached=list(attached),

@@ -13,14 +13,12 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from simnet.learning.descent import Memory, batch_size, begin, descend, mean_losses
+from simnet.learning.descent import Memory, batch_size, begin, descend
 from simnet.learning.inverse_hessian import FullBfgs, triangle_places
 from simnet.learning.objective import Stack
 from simnet.learning.solver import Solver
-from simnet.learning.stacked_objectives import StackedObjectives
+from simnet.learning.stacked_objectives import Agents, StackedObjectives, neighbours
 
-Agents: TypeAlias = npt.NDArray[np.intp]
-"""Numbers of agents, in rising order."""
 Column: TypeAlias = npt.NDArray[Any]
 """A number, or a vector, for each agent."""
 Allot = Callable[[tuple[int, ...], Any], Column]
@@ -57,12 +55,7 @@ class ColumnSolver:
 
     def measure(self, agents: Agents, thetas: Stack, ceiling: float = math.inf) -> Column:
         """The mean loss of a model over each of these agents' rows, as `Measurement` has it."""
-        found = np.empty(len(agents))
-        for places in self._batches(np.arange(len(agents))):
-            rows = self._objectives.rows[_run(agents[places])]
-            ceilings = np.full(len(rows), ceiling)
-            found[places] = mean_losses(self._objectives.loss, rows, thetas[places], ceilings)
-        return found
+        return self._objectives.mean_losses(agents, thetas, ceiling)
 
     def _batches(self, places: Agents) -> Iterator[Agents]:
         _, features, rows = self._objectives.rows.shape
@@ -73,7 +66,7 @@ class ColumnSolver:
         self, agents: Agents, linear: Stack, quadratic: Stack, tolerance: Stack, found: tuple[Column, Column, Agents]
     ) -> None:
         """The problems of one stack; of those that need more than full steps nothing is found."""
-        run, objectives = _run(agents), self._objectives
+        run, objectives = neighbours(agents), self._objectives
         scale = np.full(len(agents), objectives.scale)
         numbers = scale, objectives.regulariser + quadratic, objectives.smoothness[run], tolerance
         batch, accepted = begin(
@@ -88,7 +81,7 @@ class ColumnSolver:
         for solved in descend(batch, accepted, objectives.loss, self._memory):
             norms[places[solved.place]], gradients[places[solved.place]] = solved.norm, solved.gradients
             if solved.gradients:
-                who = _run(agents[solved.place])
+                who = neighbours(agents[solved.place])
                 self.theta[who], self._loss_gradient[who] = solved.theta, solved.loss_gradient
                 self._triangle[who] = solved.triangles
                 self._age[who] += solved.gradients
@@ -109,9 +102,3 @@ class ColumnSolver:
         self._age[agent], self._curvature[agent] = solver.age, known.curvature
         self._cost[agent], self._every[agent] = known.cost, known.every
         return solution.gradient_norm, solution.gradients
-
-
-def _run(agents: Agents) -> Agents | slice:
-    """The same agents as a slice, if they are neighbours in the columns: then nothing is copied."""
-    first, last = int(agents[0]), int(agents[-1]) + 1
-    return slice(first, last) if last - first == len(agents) else agents

@@ -18,6 +18,7 @@ from simnet.learning.dataset import Dataset
 from simnet.learning.metric_parts import Metric
 from simnet.learning.objective import Measurement
 from simnet.learning.row_objective import Objective
+from simnet.learning.stacked_objectives import StackedObjectives
 from simnet.learning.task import Models, Task
 from simnet.vectors import Vector
 
@@ -77,8 +78,10 @@ class Evaluator:
         models = len(parts) * (1 + len(self._beside))
         self._last: Models = np.full((models, task.length(test.features, test.classes)), np.nan)
         self._losses, self._errors = np.zeros(len(parts)), np.zeros(models)
-        self._weights = np.array([part.weight for part in parts])
-        self._regularisers = np.array([part.regulariser for part in parts])
+        self._stacked = parts if isinstance(parts, StackedObjectives) else None
+        alike = [parts[0]] * len(parts) if self._stacked is not None else parts
+        self._weights = np.array([part.weight for part in alike])
+        self._regularisers = np.array([part.regulariser for part in alike])
         self._solver = BatchSolver()
 
     def evaluate(self, thetas: Models, duals: Models | None = None, outputs: Sequence[Models] = ()) -> Evaluation:
@@ -127,9 +130,12 @@ class Evaluator:
         moved = np.flatnonzero((thetas != self._last).any(axis=1))
         models, agents = thetas[moved], len(self._parts)
         own = moved[moved < agents]
-        self._losses[own] = self._solver.measure(
-            [Measurement(self._parts[agent], thetas[agent]) for agent in own.tolist()]
-        )
+        if self._stacked is not None:
+            self._losses[own] = self._stacked.mean_losses(own, models[: len(own)])
+        else:
+            self._losses[own] = self._solver.measure(
+                [Measurement(self._parts[agent], thetas[agent]) for agent in own.tolist()]
+            )
         errors = self._task.errors(models, self._test)
         if np.shape(errors) != (len(models),):
             raise TaskError(f"task {self._task.word}: errors must be one number for each of {len(models)} models")

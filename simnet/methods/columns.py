@@ -14,9 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from simnet.learning.column_solver import Agents, Allot, Column, ColumnSolver
+from simnet.learning.column_solver import Allot, Column, ColumnSolver
 from simnet.learning.objective import Stack
-from simnet.learning.stacked_objectives import StackedObjectives
+from simnet.learning.stacked_objectives import Agents, StackedObjectives
 from simnet.methods.duals import NodeDuals, constant
 from simnet.methods.method import AgentSize
 from simnet.privacy.ledger import Charge

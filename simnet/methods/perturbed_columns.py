@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simnet.learning.column_solver import Agents, Allot, Column
+from simnet.learning.column_solver import Allot, Column
 from simnet.learning.objective import Stack
-from simnet.learning.stacked_objectives import StackedObjectives
+from simnet.learning.stacked_objectives import Agents, StackedObjectives
 from simnet.methods.columns import AdmmColumns, numbered
 from simnet.methods.method import AgentSize
 from simnet.privacy.ledger import Charge

@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.agent.program import due
-from simnet.learning.column_solver import Agents
 from simnet.learning.evaluation import Evaluator, RoundFigures
+from simnet.learning.stacked_objectives import Agents
 from simnet.methods.columns import SILENCES, ColumnPeers
 from simnet.methods.peer import Proposal, Test
 from simnet.privacy.ledger import Charge
