@@ -24,7 +24,7 @@ from simnet.streams import Streams
 
 
 class PpAdmmColumns(AdmmColumns):
-    """`simnet.methods.pp_admm.PpAdmmPeer` for all agents."""
+    """`PpAdmmPeer` for all agents."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class PpAdmmColumns(AdmmColumns):
 
 
 class IppAdmmColumns(PpAdmmColumns):
-    """`simnet.methods.ipp_admm.IppAdmmPeer` for all agents."""
+    """`IppAdmmPeer` for all agents."""
 
     def __init__(
         self,
