@@ -238,7 +238,7 @@ def test_this_scenario_suits_columns():
         {"compute.per_gradient": 0.001},
         {"fault": [{"kind": "crash", "agent": 1, "at": 0.3, "duration": 0.2}]},
         {"until": 0.9},
-        {"output": [{"kind": "tail", "window": 2}]},
+        {"output": [{"kind": "tail"}]},
         {"privacy.noise": "fresh"},
         {"privacy.observers": ["agent"]},
         {"data.rows": 160, "data.train": 110},
