@@ -7,9 +7,13 @@ parts what they say of themselves; a scenario with a part of the user's own is n
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+
 import numpy as np
 
 from simnet.build import World, build_writer
+from simnet.learning.column_solver import Allot
 from simnet.learning.evaluation import Evaluator
 from simnet.learning.objective import LOSSES
 from simnet.learning.stacked_objectives import StackedObjectives
@@ -21,29 +25,47 @@ from simnet.sim.crowd import Crowd, Timetable, Wire
 from simnet.sim.crowd_delays import DelaysAhead
 from simnet.sim.crowd_graph import Directions
 from simnet.sim.crowd_mail import CrowdMail
+from simnet.sim.crowd_workers import allot, can_fork
 from simnet.streams import Streams
 from simnet.vectors import Vector
 
+_SHARE = 1000
+"""Agents that are worth a process."""
 
-def crowd_of(built: World, bus: Bus, evaluator: Evaluator) -> Crowd | None:
-    """The crowd of a world whose events go to `bus`; None if it does not suit columns."""
+
+def crowd_of(built: World, bus: Bus, workers: int, evaluator: Callable[[Allot], Evaluator]) -> Crowd | None:
+    """The crowd of a world whose events go to `bus`, in so many processes; None if it does not suit columns."""
     scenario, objectives, times = built.scenario, built.training, timetable(built.scenario)
     if times is None or not (suits(scenario) and bus.takes_columns and _alike(built)):
         return None
     assert isinstance(objectives, StackedObjectives)
     method, rounds = scenario.algorithm, scenario.rounds
-    peers = method.columns(built.calibration, objectives, built.sizes, rounds, built.streams, np.zeros)
+    peers = method.columns(built.calibration, objectives, built.sizes, rounds, built.streams, allot)
     if peers is None:
         return None
     link = scenario.network.link
-    directions, allot = Directions(built.graph), np.zeros
+    directions = Directions(built.graph)
     loss = link.loss.independent or 0.0
     delays = DelaysAhead(link.latency.read(scenario.find), loss, Streams(scenario.seed), directions, rounds, allot)
     mail = CrowdMail(directions, delays, peers.limits, objectives.features, rounds, allot)
     ledgers = SharedLedgers(built.agents, scenario.privacy.delta, built.calibration.limit)
     return Crowd(
-        peers, mail, ledgers, evaluator, bus, times, _wire(scenario, objectives.features), private=scenario.log.private
+        peers,
+        mail,
+        ledgers,
+        evaluator(allot),
+        bus,
+        times,
+        _wire(scenario, objectives.features),
+        private=scenario.log.private,
+        workers=workers if can_fork() else 1,
     )
+
+
+def sensible(agents: int) -> int:
+    """How many processes a run of so many agents takes if nobody says it: as many as have enough to do."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, agents // _SHARE))
 
 
 def suits(scenario: Scenario) -> bool:

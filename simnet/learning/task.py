@@ -16,6 +16,7 @@ holds, and no agent is told one (`AgentSize`).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar, Final, final
@@ -104,6 +105,10 @@ class Task(Part):
     def errors(self, models: Models, test: Dataset) -> Vector:
         """How wrong each model is on the test set; its mean over agents is `test_error`."""
         raise NotImplementedError
+
+    def together(self, test: Dataset) -> int:
+        """Of how many models the errors are computed in one lot, whose last bits may depend on all of them."""
+        return sys.maxsize
 
     def measures(self, models: Models, test: Dataset) -> Mapping[str, float]:
         """What else tells how good the models are, by name."""
@@ -203,13 +208,16 @@ class MarginTask(Task):
     def made(self, rows: Dataset, regulariser: float, weight: float) -> Objective:
         return MarginTask.objective(self, rows, regulariser, weight)
 
+    def together(self, test: Dataset) -> int:
+        return max(1, _CHUNK // test.rows)
+
     def made_of_all(self, parts: Sequence[Dataset], regulariser: float, weight: float) -> Sequence[Objective]:
         stacked = stack_objectives(parts, loss_of(self), regulariser, weight) if len(parts) >= MANY else None
         return super().made_of_all(parts, regulariser, weight) if stacked is None else stacked
 
     def errors(self, models: Models, test: Dataset) -> Vector:
         """Each model's share of errors; a score of exactly 0 is half an error."""
-        width = max(1, _CHUNK // test.rows)
+        width = self.together(test)
         errors = np.empty(len(models))
         for first in range(0, len(models), width):
             chunk = slice(first, first + width)

@@ -68,7 +68,7 @@ class ColumnPeers(ABC):
 
     @abstractmethod
     def propose(self, t: int, agents: Agents) -> None:
-        """Round t's local work of these agents; what comes out of it is in `proposals`."""
+        """Round t's local work of these agents, of whom there are few; what comes out of it is in `proposals`."""
 
     @abstractmethod
     def charges(self, agent: int, *, opens: bool, releases: bool) -> tuple[Charge, ...]:
@@ -110,13 +110,11 @@ class AdmmColumns(ColumnPeers):
         self.solver = ColumnSolver(objectives, allot)
 
     def propose(self, t: int, agents: Agents) -> None:
-        for first in range(0, len(agents), TOGETHER):
-            some = agents[first : first + TOGETHER]
-            self.proposals.clear(some)
-            self.propose_together(some)
+        self.proposals.clear(agents)
+        self.propose_anew(agents)
 
-    def propose_together(self, agents: Agents) -> None:
-        """The proposals of few agents."""
+    def propose_anew(self, agents: Agents) -> None:
+        """The proposals of agents that have none yet."""
         norms, gradients = self.minimise(agents, self.linear(agents))
         self.release(agents, self.solver.theta[agents], norms, gradients)
 

@@ -74,7 +74,7 @@ class PpAdmmColumns(AdmmColumns):
         found += 0.0
         return np.where(step > 0.0, found, values)
 
-    def propose_together(self, agents: Agents) -> None:
+    def propose_anew(self, agents: Agents) -> None:
         b1, b2 = self.draw(agents)
         linear = self.linear(agents)
         outside = self.outside(agents, linear)
@@ -112,7 +112,7 @@ class IppAdmmColumns(PpAdmmColumns):
         self._loss = allot((agents,), np.float64)
         """Of each agent's last released model on its own rows, where that has been measured."""
 
-    def propose_together(self, agents: Agents) -> None:
+    def propose_anew(self, agents: Agents) -> None:
         silent = self._tests.exhausted(agents) | self._muted[agents]
         self.be_silent(agents[silent], "exhausted")
         agents = agents[~silent]

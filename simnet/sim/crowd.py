@@ -28,9 +28,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simnet.agent.program import due
+from simnet.learning.column_solver import Column
 from simnet.learning.evaluation import Evaluator, RoundFigures
 from simnet.learning.stacked_objectives import Agents
-from simnet.methods.columns import SILENCES, ColumnPeers
+from simnet.methods.columns import SILENCES, TOGETHER, ColumnPeers
 from simnet.methods.peer import Proposal, Test
 from simnet.privacy.ledger import Charge
 from simnet.privacy.shared_ledgers import SharedLedgers
@@ -39,6 +40,7 @@ from simnet.record.bus import Bus
 from simnet.record.event_columns import EventColumn, Field, Models, Whole
 from simnet.record.lines import sig
 from simnet.sim.crowd_mail import NOTICE, CrowdMail, Letters
+from simnet.sim.crowd_workers import Workers, allot, shares
 from simnet.sim.engine import evaluation_done
 from simnet.vectors import Parts, Vector
 
@@ -105,13 +107,15 @@ class Crowd:
         wire: Wire,
         *,
         private: bool,
+        workers: int,
     ) -> None:
         self._peers, self._mail, self._ledgers = peers, mail, ledgers
         self._evaluator, self._bus, self._times, self._wire = evaluator, bus, times, wire
         self._private = private
         self._agents, self._rounds = mail.directions.agents, len(times.ends)
         self._chunks = [(first, min(first + CHUNK, self._agents)) for first in range(0, self._agents, CHUNK)]
-        self._sent = np.zeros(self._agents, np.bool_)
+        self._shares = shares(self._agents, workers, TOGETHER)
+        self._sent: Column = allot((self._agents,), np.bool_)
         """Who has released a model in this round."""
         self._single = any(bus.hears(kind) for kind in _KINDS)
         """Whether somebody listens to single events, which then have numbers."""
@@ -119,19 +123,35 @@ class Crowd:
     def run(self) -> None:
         """All rounds; the start of the run is on the record already."""
         for first, last in self._chunks:
-            self._tell(
-                [self.column(events.RoundStarted, 0.0, np.arange(first, last), {"round": 1}, np.arange(last - first))]
-            )
-        for t, (done, end) in enumerate(zip(self._times.done, self._times.ends, strict=True), 1):
-            for first, last in self._chunks:
-                self._mail.delays.prepare(first, last)
-                self._peers.propose(t, np.arange(first, last))
-            self._arrive(done)
-            for first, last in self._chunks:
-                self._take_turns(t, done, np.arange(first, last))
-            self._arrive(end)
-            self._end_round(t, end)
+            agents = np.arange(first, last)
+            self._tell([self.column(events.RoundStarted, 0.0, agents, {"round": 1}, agents - first)])
+        with Workers(self._shares, self._compute) as workers:
+            for t, (done, end) in enumerate(zip(self._times.done, self._times.ends, strict=True), 1):
+                workers.do("propose", t)
+                self._arrive(done)
+                for first, last in self._chunks:
+                    self._take_turns(t, done, np.arange(first, last))
+                self._arrive(end)
+                workers.do("absorb", t)
+                workers.do("look", t)
+                self._end_round(t, end)
         self._bus.emit(self._times.ends[-1], events.RunFinished([self._rounds] * self._agents, "", ""))
+
+    def _compute(self, what: str, t: int, share: int) -> None:
+        """What a worker does for its share of the agents, which is all that agents compute by themselves."""
+        mail, peers, (first, last) = self._mail, self._peers, self._shares[share]
+        if what == "look":
+            self._evaluator.look(peers.theta, share, len(self._shares))
+            return
+        if what == "propose":
+            mail.delays.prepare(first, last)
+        for begin in range(first, last, TOGETHER):
+            end = min(begin + TOGETHER, last)
+            agents = np.arange(begin, end)
+            if what == "propose":
+                peers.propose(t, agents)
+            else:
+                peers.absorb(t, agents, self._sent[begin:end], mail.sums(begin, end))
 
     def _take_turns(self, t: int, now: float, agents: Agents) -> None:
         """The work of these agents is done: what leaves them, and what is told of it."""
@@ -226,11 +246,10 @@ class Crowd:
         return columns
 
     def _end_round(self, t: int, now: float) -> None:
-        """Everybody uses what it knows, and begins the next round; all models are evaluated."""
+        """Everybody has used what it knows, and begins the next round; all models are evaluated."""
         mail, more = self._mail, t < self._rounds
         for first, last in self._chunks:
             agents, some = np.arange(first, last), mail.directions.of(first, last)
-            self._peers.absorb(t, agents, self._sent[first:last], mail.sums(first, last))
             degree = mail.directions.degree[first:last]
             # What an agent tells: a value of each neighbour, its dual, the next round.
             begins = np.cumsum(degree + 1 + more) - (degree + 1 + more)
@@ -250,6 +269,7 @@ class Crowd:
                 begin = (begins + degree + 1)[: len(some_agents)]
                 columns.append(self.column(events.RoundStarted, now, some_agents, {"round": t + 1}, begin))
             self._tell(columns)
+        self._evaluator.seen(self._peers.theta)
         evaluation = self._evaluator.evaluate(self._peers.theta, self._peers.dual)
         self._bus.emit(now, evaluation_done(RoundFigures(t, evaluation, not more)))
         if more:

@@ -5,6 +5,7 @@ HYPOTHESIS_PROFILE=explore python -m pytest tests/sim/test_crowd.py
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -42,9 +43,10 @@ BASE: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def small_crowds(monkeypatch):
-    """Crowds of two, whose turns are told in fives."""
+    """Crowds of two, that compute in threes and whose turns are told in fives."""
     monkeypatch.setattr(task, "MANY", 2)
     monkeypatch.setattr(crowd, "CHUNK", 5)
+    monkeypatch.setattr(crowd, "TOGETHER", 3)
 
 
 def without_columns(scenario: Scenario) -> Result:
@@ -56,7 +58,7 @@ def without_columns(scenario: Scenario) -> Result:
 
 def is_crowd(scenario: Scenario) -> bool:
     built = build(scenario)
-    return crowd_of(built, Bus(Metrics()), evaluator(built)) is not None
+    return crowd_of(built, Bus(Metrics()), 1, partial(evaluator, built)) is not None
 
 
 def told(result: Result) -> Any:
@@ -65,20 +67,20 @@ def told(result: Result) -> Any:
     return summary, result.rounds, result.agents, result.log
 
 
-def counted(scenario: Scenario) -> Any:
+def counted(scenario: Scenario, workers: int = 1) -> Any:
     """What metrics alone find, to whom no single event is told."""
     metrics = Metrics()
-    play(build(scenario), Bus(metrics))
+    play(build(scenario), Bus(metrics), workers=workers)
     return metrics.summary("", None), metrics.rounds, metrics.agents
 
 
-def same(scenario: Scenario) -> Result:
+def same(scenario: Scenario, workers: int = 1) -> Result:
     """Run it both ways."""
-    found, plain = run(scenario), without_columns(scenario)
+    found, plain = run(scenario, workers=workers), without_columns(scenario)
     for ours, theirs in zip(found.events, plain.events, strict=True):
         assert ours == theirs
     assert told(found) == told(plain)
-    summary, rounds, agents = counted(scenario)
+    summary, rounds, agents = counted(scenario, workers)
     assert summary | {"digest": 0, "time": 0} == {k: v for k, v in plain.summary.items() if k != "yardsticks"} | {
         "digest": 0,
         "time": 0,
@@ -160,15 +162,16 @@ def crowds(draw: st.DrawFn) -> Scenario:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     deadline=None,
 )
-@given(crowds())
-@example(Scenario.of(BASE))
-@example(Scenario.of(BASE | {"rounds": 40, "algorithm": {"name": "pp-admm", "eta": 0.1}}))
-def test_a_crowd_makes_the_events_of_the_engine(scenario):
+@given(crowds(), st.sampled_from([1, 1, 2, 3]))
+@example(Scenario.of(BASE), 1)
+@example(Scenario.of(BASE), 3)
+@example(Scenario.of(BASE | {"rounds": 40, "algorithm": {"name": "pp-admm", "eta": 0.1}}), 2)
+def test_a_crowd_makes_the_events_of_the_engine(scenario, workers):
     try:
         build(scenario)
     except SimnetError:
         return  # refused before anything runs, on either way
-    result = same(scenario)
+    result = same(scenario, workers)
     if scenario.log.thinning(1) is None:
         assert unlawful(result) == []
 
