@@ -192,7 +192,7 @@ def run(
     if isinstance(scenario, str | Path):
         raise ScenarioError(f"scenario = {scenario!r}: run takes a Scenario, such as Scenario.load('file.toml')")
     if workers is not None and (not isinstance(workers, int) or workers < 1):
-        raise ScenarioError(f"workers = {workers!r}: a whole number of processes, at least 1")
+        raise ScenarioError(f"workers = {workers!r}: a whole number of processes, 1 or more")
     if attach and scenario.privacy.noise == "key":
         raise ScenarioError(
             "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "

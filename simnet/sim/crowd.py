@@ -126,22 +126,31 @@ class Crowd:
             agents = np.arange(first, last)
             self._tell([self.column(events.RoundStarted, 0.0, agents, {"round": 1}, agents - first)])
         with Workers(self._shares, self._compute) as workers:
+            workers.do("propose", 1)
             for t, (done, end) in enumerate(zip(self._times.done, self._times.ends, strict=True), 1):
-                workers.do("propose", t)
                 self._arrive(done)
                 for first, last in self._chunks:
                     self._take_turns(t, done, np.arange(first, last))
                 self._arrive(end)
                 workers.do("absorb", t)
-                workers.do("look", t)
-                self._end_round(t, end)
+                # While the others look at the models and begin to propose, this process tells what there is to tell.
+                workers.begin("go on", t)
+                self._tell_of_ends(t, end)
+                workers.finish("go on", t)
+                self._evaluate(t, end)
         self._bus.emit(self._times.ends[-1], events.RunFinished([self._rounds] * self._agents, "", ""))
 
     def _compute(self, what: str, t: int, share: int) -> None:
-        """What a worker does for its share of the agents, which is all that agents compute by themselves."""
+        """What a worker does for its share of the agents, which is all that agents compute by themselves.
+
+        `propose` is the work of a round, `absorb` its end. To `go on` is to look at the models as they are then, and to
+        propose in the next round.
+        """
+        if what == "go on":
+            self._evaluator.look(self._peers.theta, share, len(self._shares))
+            what, t = "propose", t + 1
         mail, peers, (first, last) = self._mail, self._peers, self._shares[share]
-        if what == "look":
-            self._evaluator.look(peers.theta, share, len(self._shares))
+        if t > self._rounds:
             return
         if what == "propose":
             mail.delays.prepare(first, last)
@@ -245,8 +254,8 @@ class Crowd:
             columns.append(self.column(kind, when, directions.receiver[link], fields, order[which]))
         return columns
 
-    def _end_round(self, t: int, now: float) -> None:
-        """Everybody has used what it knows, and begins the next round; all models are evaluated."""
+    def _tell_of_ends(self, t: int, now: float) -> None:
+        """Everybody has used what it knows, and begins the next round."""
         mail, more = self._mail, t < self._rounds
         for first, last in self._chunks:
             agents, some = np.arange(first, last), mail.directions.of(first, last)
@@ -269,6 +278,10 @@ class Crowd:
                 begin = (begins + degree + 1)[: len(some_agents)]
                 columns.append(self.column(events.RoundStarted, now, some_agents, {"round": t + 1}, begin))
             self._tell(columns)
+
+    def _evaluate(self, t: int, now: float) -> None:
+        """Put the evaluation of a round on the record, which comes before the last agent's next round."""
+        more = t < self._rounds
         self._evaluator.seen(self._peers.theta)
         evaluation = self._evaluator.evaluate(self._peers.theta, self._peers.dual)
         self._bus.emit(now, evaluation_done(RoundFigures(t, evaluation, not more)))

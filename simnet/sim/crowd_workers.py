@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
+from math import ceil
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -27,6 +28,8 @@ from simnet.learning.column_solver import Column
 Share = tuple[int, int]
 """Agents from the first number up to the second."""
 
+TELLING = 0.05
+"""What it takes to tell of a round while others compute, as a share of what it takes to compute it."""
 _NO_RESERVE = 0x4000 if hasattr(mmap, "MAP_ANONYMOUS") else 0
 """Linux: memory counts when it is used. Columns are as large as a run may need at most."""
 
@@ -46,8 +49,13 @@ def can_fork() -> bool:
 
 
 def shares(agents: int, workers: int, together: int) -> list[Share]:
-    """Nearly equal shares, whose ends are multiples of `together` so that nothing is computed in smaller lots."""
-    ends = [min(agents, together * -(-agents * place // (together * workers))) for place in range(workers + 1)]
+    """Who computes what: as much for each, but less for the first, who tells what happens as well.
+
+    Shares end at multiples of `together`, so that nothing is computed in smaller lots.
+    """
+    first = (1.0 - TELLING * (workers - 1)) / workers
+    parts = [0.0, *(first + (1.0 - first) * place / max(1, workers - 1) for place in range(workers))]
+    ends = [min(agents, together * ceil(agents * part / together - 1e-9)) for part in parts]
     return [(first, last) for first, last in pairwise(ends) if last > first]
 
 
@@ -81,17 +89,25 @@ class Workers:
             process.join()
         self._others = []
 
-    def do(self, what: str, round: int) -> None:
-        """Let all shares do something, and return when it is done."""
+    def begin(self, what: str, round: int) -> None:
+        """Let the other processes do something; `finish` follows."""
         for process, pipe in self._others:
             with _alive(process):
                 pipe.send((what, round))
+
+    def finish(self, what: str, round: int) -> None:
+        """Do the same here, and return when all have done it."""
         self._work(what, round, 0)
         for process, pipe in self._others:
             with _alive(process):
                 error = pipe.recv()
             if error is not None:
                 raise error
+
+    def do(self, what: str, round: int) -> None:
+        """Let all shares do something, and return when it is done."""
+        self.begin(what, round)
+        self.finish(what, round)
 
     def _serve(self, place: int, pipe: Connection, inherited: Sequence[Connection]) -> None:
         """A worker's life: it ends when the run closes its end of the pipe, whatever the reason."""

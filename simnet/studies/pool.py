@@ -75,7 +75,7 @@ def perform(job: RunJob) -> Record:
         with threadpool_limits(1), warnings.catch_warnings():
             # A study has its reasons, and hundreds of runs: `simnet run` and `simnet explain` tell of one.
             warnings.simplefilter("ignore", ScenarioWarning)
-            result = run(job.scenario)
+            result = run(job.scenario, workers=1)  # other runs have the other cores
         record = Record(
             job.key, job.code, job.scenario.resolved(), job.scenario.seed, summary=result.summary, rounds=result.rounds
         )
