@@ -19,6 +19,7 @@ Accepted = npt.NDArray[np.bool_]
 
 _FEW = 1024
 """Ledgers that are kept, whoever has them."""
+_UNKNOWN = -1
 
 
 class SharedLedgers:
@@ -29,6 +30,8 @@ class SharedLedgers:
         self._of: npt.NDArray[np.int32] = np.zeros(agents, np.int32)
         self._places = {self._kinds[0].state: 0}
         self._after: dict[tuple[int, tuple[Charge, ...]], int | None] = {}
+        self._most = _FEW + 2 * agents
+        """How many ledgers are kept until those are forgotten that nobody has."""
 
     def __getitem__(self, agent: int) -> Ledger:
         return self._kinds[int(self._of[agent])]
@@ -45,15 +48,16 @@ class SharedLedgers:
 
     def spend(self, agent: int, charges: Sequence[Charge]) -> bool:
         """Make an agent's charges, all or none; whether its budget allows them."""
-        self._tidy()
         place = self._paid(int(self._of[agent]), tuple(charges))
-        if place is not None:
-            self._of[agent] = place
-        return place is not None
+        if place is None:
+            return False
+        self._of[agent] = place
+        if len(self._kinds) > self._most:
+            self._tidy()
+        return True
 
     def spend_all(self, agents: Agents, charges: Sequence[Charge]) -> Accepted:
         """Make the same charges for each of these agents; for which of them the budget allows it."""
-        self._tidy()
         before = self._of[agents]
         accepted = np.ones(len(agents), np.bool_)
         for kind in np.unique(before).tolist():
@@ -62,15 +66,18 @@ class SharedLedgers:
                 accepted[having] = False
             else:
                 self._of[agents[having]] = place
+        if len(self._kinds) > self._most:
+            self._tidy()
         return accepted
 
     def _paid(self, kind: int, charges: tuple[Charge, ...]) -> int | None:
         """The kind of a ledger once these charges were made; None if the budget does not allow it."""
         key = kind, charges
-        if key not in self._after:
+        place = self._after.get(key, _UNKNOWN)
+        if place == _UNKNOWN:
             ledger = copy(self._kinds[kind])
-            self._after[key] = self._place(ledger) if ledger.afford(*charges) else None
-        return self._after[key]
+            place = self._after[key] = self._place(ledger) if ledger.afford(*charges) else None
+        return place
 
     def _place(self, ledger: Ledger) -> int:
         place = self._places.setdefault(ledger.state, len(self._kinds))
@@ -79,10 +86,9 @@ class SharedLedgers:
         return place
 
     def _tidy(self) -> None:
-        """Forget ledgers that nobody has any more, once they are many."""
-        if len(self._kinds) > _FEW + 2 * len(self._of):
-            kinds, place = np.unique(self._of, return_inverse=True)
-            self._kinds = [self._kinds[kind] for kind in kinds.tolist()]
-            self._of = place.astype(np.int32)
-            self._places = {ledger.state: place for place, ledger in enumerate(self._kinds)}
-            self._after = {}
+        """Forget ledgers that nobody has any more."""
+        kinds, place = np.unique(self._of, return_inverse=True)
+        self._kinds = [self._kinds[kind] for kind in kinds.tolist()]
+        self._of = place.astype(np.int32)
+        self._places = {ledger.state: place for place, ledger in enumerate(self._kinds)}
+        self._after = {}

@@ -30,13 +30,14 @@ class AnswerScores:
 
     def paid(self, event: PrivacySpent) -> None:
         """A charge; that of a test holds the scales of its noise."""
-        if (noise := _noise_in(event.parameters)) is not None:
-            self._noise_of[event.agent] = noise
+        if "threshold_scale" in event.parameters:
+            self.paid_together(np.array([event.agent]), event.parameters)
 
     def paid_together(self, agents: Whole, parameters: Mapping[str, float]) -> None:
         """The same charge of many agents."""
-        if (noise := _noise_in(parameters)) is not None:
-            np.frombuffer(self._noise_of)[agents] = noise
+        threshold, query = (parameters.get(name) for name in ("threshold_scale", "query_scale"))
+        if threshold is not None and query is not None:
+            np.frombuffer(self._noise_of)[agents] = answer_noise(threshold, query)
 
     def asked(self, event: SvtTested) -> None:
         """An answer; without its query in a log that is not private."""
@@ -76,12 +77,6 @@ class AnswerScores:
             if threshold is not None:
                 found["right_share"] = float(np.mean((queries >= threshold) == passed))
         return {"tests": found}
-
-
-def _noise_in(parameters: Mapping[str, float]) -> float | None:
-    """The noise of a test's answers, if these are the parameters of a charge for one."""
-    threshold, query = (parameters.get(name) for name in ("threshold_scale", "query_scale"))
-    return None if threshold is None or query is None else answer_noise(threshold, query)
 
 
 def _median(counts: Counter[float]) -> float:

@@ -110,16 +110,16 @@ class UsedValues:
 
     def released(self, t: float, agent: int, round: int) -> None:
         """An agent made a release."""
-        self._begin_lists()
+        if not self._rounds:
+            self._begin_lists()
         self._rounds[agent].append(round)
         self._times[agent].append(t)
         self._last_round[agent], self._last_time[agent] = round, t
 
     def _begin_lists(self) -> None:
-        if not self._rounds:
-            agents = len(self._last_round)
-            self._rounds = [array("I") for _ in range(agents)]
-            self._times = [array("d") for _ in range(agents)]
+        agents = len(self._last_round)
+        self._rounds = [array("I") for _ in range(agents)]
+        self._times = [array("d") for _ in range(agents)]
 
     def released_together(self, t: float, agents: Whole, round: int) -> None:
         """These agents made a release of this round, all at this time."""
@@ -144,14 +144,11 @@ class UsedValues:
 
     def _opened(self, round: int) -> tuple[Counter[int], _Ages]:
         """What was used in a round so far."""
-        found = self._open.get(round)
-        if found is None:
-            found = self._open[round] = Counter(), _Ages()
-        return found
+        return self._open.setdefault(round, (Counter(), _Ages()))
 
     def used(self, t: float, round: int, peers: Sequence[int], staleness: Sequence[int]) -> int:
         """A round used one value of each of these peers, so many rounds old; how many of them are missed."""
-        stale, ages = self._opened(round)
+        stale, ages = self._open.get(round) or self._opened(round)
         total, longest, new, missed = ages.total, ages.longest, ages.new, 0
         last_round, last_time = self._last_round, self._last_time
         for peer, behind in zip(peers, staleness, strict=True):
@@ -159,7 +156,8 @@ class UsedValues:
             if last_round[peer] == round - behind:
                 age = t - last_time[peer]
             else:
-                self._begin_lists()
+                if not self._rounds:
+                    self._begin_lists()
                 rounds = self._rounds[peer]
                 value = bisect_right(rounds, round - behind) - 1
                 missed += bisect_right(rounds, round) - 1 > value
