@@ -20,11 +20,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from simnet.learning.column_solver import Allot
 from simnet.learning.objective import Subproblem
 from simnet.learning.row_objective import Objective
 from simnet.learning.solver import Problem, Solution, Solver
+from simnet.learning.stacked_objectives import StackedObjectives
+from simnet.methods.columns import AdmmColumns, ColumnPeers
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
-from simnet.methods.method import AgentPlace, AgentSize, Method, Surroundings
+from simnet.methods.method import AgentPlace, AgentSize, Calibration, Method, Surroundings
 from simnet.methods.peer import Known, Peer, Proposal, Solving, Work, alone, in_objective
 from simnet.parts.fields import Count, NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy, span
@@ -152,6 +155,23 @@ class Admm(Decentralised):
     def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place)
         return AdmmPeer(objective, degree=place.size.degree, eta=self.eta, tolerance=self.tolerance, duals=duals)
+
+    def columns(
+        self,
+        calibration: Calibration,
+        objectives: StackedObjectives,
+        sizes: Sequence[AgentSize],
+        rounds: int,
+        streams: Streams,
+        allot: Allot,
+    ) -> ColumnPeers | None:
+        if self.duals != "node":
+            return None
+        agents = len(objectives)
+        tolerance, domain = (np.full(agents, each) for each in (self.tolerance, math.inf))
+        return AdmmColumns(
+            objectives, sizes, eta=self.eta, tolerance=tolerance, domain=domain, price=[BARE] * agents, allot=allot
+        )
 
 
 class AdmmPeer(Peer):

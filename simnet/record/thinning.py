@@ -12,6 +12,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import Field, ValidationError
 
 from simnet.errors import LogError
@@ -19,6 +20,7 @@ from simnet.parts.fields import Share, Switch
 from simnet.parts.part import Section, WordOf
 from simnet.record import events
 from simnet.record.bus import Subscriber
+from simnet.record.event_columns import EventColumn, Rows
 
 _ALWAYS: frozenset[type[events.Event]] = frozenset({events.RunStarted, events.RunFinished})
 _WORDS = dict.fromkeys(kind.split(".")[0] for kind, event in events.EVENTS.items() if event not in _ALWAYS)
@@ -79,6 +81,15 @@ class Thinning:
             return False
         return getattr(event, "agent", None) is None or self.samples(events.sender(event))
 
+    def picks(self, column: EventColumn) -> Rows:
+        """Which events of a column the log holds."""
+        if column.kind not in self.kinds:
+            return np.empty(0, np.intp)
+        if self.share is None:
+            return np.arange(column.size)
+        agents, place = np.unique(column.senders, return_inverse=True)
+        return np.flatnonzero(np.array([self.samples(agent) for agent in agents.tolist()])[place])
+
     def samples(self, agent: int) -> bool:
         """Whether the log holds the events of an agent."""
         return self.share is None or _drawn(self.seed, agent) < self.share
@@ -104,6 +115,7 @@ class Thinned:
         self.kinds = thinning.kinds
         self._subscriber = subscriber
         self._thinning = thinning
+        self.picks = thinning.picks
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
         if self._thinning.keeps(event):
