@@ -195,6 +195,7 @@ def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     """Every agent's noise."""
     privacy, method = scenario.privacy, scenario.algorithm
     method.refuse_growth(scenario.rounds)
+    method.refuse_lists(len(sizes))
     try:
         found = method.calibrate(privacy, sizes, scenario.rounds)
     except BudgetError as error:

@@ -184,6 +184,8 @@ class Method(Part):
     """The fields by which a scenario names an amount of noise instead of a budget."""
     growths: ClassVar[tuple[str, ...]] = ()
     """The fields, or lists of them, by which something changes by a factor in every round."""
+    per_agent: ClassVar[tuple[str, ...]] = ()
+    """The fields that are lists with one value per agent."""
     has_test: ClassVar[bool] = False
     """Whether a test decides which rounds release something."""
     control: ClassVar[str] = ""
@@ -268,6 +270,12 @@ class Method(Part):
                         f"algorithm.{name} = {growth:g}: over {rounds:,} rounds that is a factor of 1e{decades:+.0f}, "
                         f"and numbers have room for 1e±{_MOST_DECADES}; nearer to 1 would do"
                     )
+
+    def refuse_lists(self, agents: int) -> None:
+        """ScenarioError if a list has not one value for each agent."""
+        for name in self.per_agent:
+            if (values := getattr(self, name)) and len(values) != agents:
+                raise ScenarioError(f"algorithm.{name}: {len(values)} values for {agents} agents; give one for each")
 
     def misfit_of_live(self) -> str | None:
         """Why no live agent can run it, as `field: why not`; None if one can."""

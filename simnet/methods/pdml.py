@@ -30,7 +30,7 @@ from simnet.learning.row_objective import Objective
 from simnet.learning.task import Task
 from simnet.methods.admm import Decentralised
 from simnet.methods.duals import Duals
-from simnet.methods.method import AgentPlace, AgentSize, Finding, Promise, Setting, Surroundings
+from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Promise, Setting, Surroundings
 from simnet.methods.peer import OUTSIDE, Peer, Proposal, Work, alone
 from simnet.methods.scheduled import ScheduledPeer
 from simnet.parts.fields import NonNegative, Number, Positive, PositiveOrSeveral
@@ -60,7 +60,8 @@ class Pdml(Decentralised):
     needs: ClassVar[frozenset[str]] = frozenset({"margins", "unbiased"})
     colour: ClassVar[str] = "#8C6BB1"
     flips_labels: ClassVar[bool] = True
-    noise_amounts: ClassVar[tuple[str, ...]] = ("primal_scale", "label_epsilon")
+    noise_amounts: ClassVar[tuple[str, ...]] = ("primal_scale", "agent_primal_scale", "label_epsilon")
+    per_agent: ClassVar[tuple[str, ...]] = ("agent_primal_scale",)
 
     name: Literal["pdml"]
     label_epsilon: PositiveOrSeveral | None = Field(
@@ -71,8 +72,11 @@ class Pdml(Decentralised):
     objective_bound: NonNegative = Field(1.0, description="R, bound of the noise in a server's objective, drawn once")
     primal_scale: Positive | None = Field(
         None,
-        description="V_i, σ of the noise on a server's first model; default: from privacy.epsilon under `proven`, "
+        description="V, σ of the noise on a server's first model; default: from privacy.epsilon under `proven`, "
         "1 under `paper`, which has no number",
+    )
+    agent_primal_scale: tuple[Positive, ...] | None = Field(
+        None, description="V_i of each server; ε is then what the worst one's comes to; default: primal_scale for all"
     )
     primal_decay: Decay = Field(0.8, description="ρ: the variance of that noise is V_i² ρ^(t−1)")
     tolerance: Positive | None = Field(
@@ -142,7 +146,15 @@ class Pdml(Decentralised):
 
     @property
     def names_its_noise(self) -> bool:
-        return self.primal_scale is not None
+        return self.primal_scale is not None or bool(self.agent_primal_scale)
+
+    def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
+        """Each server's noise, V_i where they differ."""
+        if not self.agent_primal_scale:
+            return super().calibrate(privacy, sizes, rounds)
+        own = [self.model_copy(update={"primal_scale": scale}) for scale in self.agent_primal_scale]
+        plans = [server.plan(privacy, size, rounds) for server, size in zip(own, sizes, strict=True)]
+        return Calibration(plans, self.regulariser, self.limit(privacy))
 
     def plan(self, privacy: Privacy, size: AgentSize, rounds: int) -> NoisePlan | None:
         """A server's schedule; its opening pays for the labels, which are private against everybody."""

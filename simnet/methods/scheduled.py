@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from simnet.errors import BudgetError, ScenarioError
+from simnet.errors import BudgetError
 from simnet.learning.row_objective import Objective
 from simnet.methods.admm import AdmmPeer, Decentralised
 from simnet.methods.duals import Duals, Steps
@@ -40,7 +40,6 @@ class Scheduled(Decentralised):
     noise_amounts: ClassVar[tuple[str, ...]] = ("noise_rate", "agent_noise_rate", "sigma")
     growths: ClassVar[tuple[str, ...]] = ("noise_growth", "agent_noise_growth")
     per_agent: ClassVar[tuple[str, ...]] = ("agent_noise_rate", "agent_noise_growth")
-    """The fields that are lists with one value per agent."""
     data_every: ClassVar[int] = 1
     """How many rounds lie between two that touch the data."""
     perturbs_objective: ClassVar[bool] = True
@@ -95,11 +94,6 @@ class Scheduled(Decentralised):
 
     def calibrate(self, privacy: Privacy, sizes: Sequence[AgentSize], rounds: int) -> Calibration:
         """Every agent's schedule; agents whose rounds and noise are alike share one."""
-        for field in self.per_agent:
-            if (values := getattr(self, field)) and len(values) != len(sizes):
-                raise ScenarioError(
-                    f"algorithm.{field}: {len(values)} values for {len(sizes)} agents; give one for each"
-                )
         found: dict[tuple[float | None, tuple[DataRound, ...]], NoiseSchedule] = {}
         chosen = []
         for agent, size in enumerate(sizes):

@@ -16,6 +16,7 @@ from simnet.build import build
 from simnet.errors import ScenarioError
 from simnet.learning.dataset import Dataset
 from simnet.learning.objective import LOGISTIC, LocalObjective, unbiased
+from simnet.privacy.ledger import account
 from simnet.privacy.noise import flip_probability
 from simnet.record.events import PrivacySpent, ReleaseMade, ReportsGathered, RoundStarted
 from simnet.record.laws import Laws
@@ -56,14 +57,19 @@ def uniform_in_ball(rng, radius: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.3])
+@pytest.mark.parametrize("own", [None, "V_i"])
 @pytest.mark.parametrize("calibration", ["proven", "paper"])
-def test_servers_do_what_the_plain_loop_does_with_the_reports_that_arrived(calibration, loss):
+def test_servers_do_what_the_plain_loop_does_with_the_reports_that_arrived(calibration, own, loss):
     fields = {"label_epsilon": 1.0, "objective_bound": 0.5, "primal_decay": 0.9}
+    scales = [0.3 + 0.1 * server for server in range(SERVERS)]
+    fields |= {"agent_primal_scale": scales} if own else {}
     chosen = scenario(**{f"algorithm.{name}": value for name, value in fields.items()})
     chosen = chosen.with_(**{"privacy.calibration": calibration, "network.access.loss": loss})
     built = build(chosen)
     parts, noise, tilts = [], np.zeros((ROUNDS, SERVERS, FEATURES)), []
     spread = np.array([[plan.scale for plan in each.rounds] for each in built.calibration.plans]).T
+    if own:
+        np.testing.assert_allclose(spread, scales * math.sqrt(0.9) ** np.arange(ROUNDS)[:, None], rtol=1e-12)
     for server, part in enumerate(built.learning.parts):
         wrong = Streams(3).generator("labels", server).random(part.rows) < 1 / (1 + math.e)
         arrived = built.reporting.reports[server].arrived
@@ -137,6 +143,21 @@ def test_the_loss_of_the_primal_noise_grows_geometrically_as_the_noise_decays():
     printed = shift**2 / (2 * 0.7**2) * sum(0.8**-t for t in range(ROUNDS))
     assert total == pytest.approx(printed, rel=1e-9)
     assert dict(plan.rounds[0].charge.parameters)["lipschitz"] == pytest.approx(1 / math.tanh(0.75))
+
+
+def test_each_server_is_charged_for_the_noise_of_its_own():
+    scales = [0.9, 0.5, 0.7, 1.1, 0.8]
+    fields = {"algorithm.agent_primal_scale": scales, "algorithm.label_epsilon": 1.5}
+    built, spent = build(scenario(**fields)), run(scenario(**fields)).summary["privacy"]
+    for server, scale in enumerate(scales):
+        alike = build(scenario(**{"algorithm.primal_scale": scale, "algorithm.label_epsilon": 1.5}))
+        assert built.calibration.plans[server] == alike.calibration.plans[server]
+    proven = [account(plan.charges, 1e-4).proven_epsilon for plan in built.calibration.plans]
+    assert spent["proven_epsilon"] == pytest.approx(max(proven), rel=1e-9)
+    assert max(proven) == proven[1] > 1.3 * min(proven)
+    assert built.calibration.limit == math.inf
+    with pytest.raises(ScenarioError, match=r"algorithm\.agent_primal_scale: 2 values for 5 agents"):
+        build(scenario(**{"algorithm.agent_primal_scale": [1.0, 2.0]}))
 
 
 def test_a_server_without_a_single_report_is_refused():

@@ -15,9 +15,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from analysis.controls import STOPPED, with_controls
 from analysis.papers import drawing, measured, ordering, pdml_table_1, random_start, sweep, tuning
 from simnet import Scenario, run, study
 from simnet.build import build
+from simnet.simulate import control
 from simnet.studies.results import StudyResult
 from simnet.studies.runs import plan
 from simnet.studies.spec import Study
@@ -314,7 +316,7 @@ def test_at_the_papers_eta_nobody_leaves_the_majority_class():
     ("figure", "field"), [("pp-figure-3", "algorithm.clip"), ("pp-figure-4", "algorithm.threshold")]
 )
 def test_the_printed_test_hears_neither_its_clipping_nor_its_threshold(figure, field):
-    found = table(figure, algorithm__eta=0.5)
+    found = table(figure, algorithm__eta=0.5, algorithm__name="ipp-admm")
     assert found[field].n_unique() == 5
     for measure in ("test_error", "train_loss", "broadcasts"):
         assert found.filter(figure=measure)["mean"].n_unique() == 1
@@ -325,6 +327,58 @@ def test_a_rerun_of_one_cell_gives_the_number_of_the_table():
     errors = [run(base.with_(seed=seed)).summary["accuracy"]["test_error"] for seed in (1, 2, 3, 4, 5)]
     cell = table("pp-figure-5", figure="test_error", algorithm__eta=0.01, algorithm__name="admm", privacy__epsilon=1.0)
     assert sum(errors) / 5 == pytest.approx(cell["mean"].item(), rel=1e-5)
+
+
+def test_the_control_in_a_table_is_the_one_that_a_comparison_stops(tmp_path):
+    data = {"source": "synthetic", "rows": 400, "features": 4}
+    base = {"seed": 1, "rounds": 12, "data": data, "algorithm": {"name": "pp-admm", "eta": 0.1}}
+    content = {"name": "small", "replicates": 2, "common_noise": True, "scenario": base | {"privacy": {"epsilon": 4.0}}}
+    content["grid"] = {"algorithm": [{"name": "pp-admm"}, {"name": "ipp-admm", "max_releases": 5}]}
+    content["zip"] = [{"algorithm": {"eta": [0.1, 0.2]}}]
+    found = study(content, tmp_path, workers=1)
+    told = with_controls(found, "algorithm.eta").filter(pl.col("algorithm.name") == STOPPED)
+    assert told.select("algorithm.eta", "seed").rows() == [(0.1, 1), (0.1, 2), (0.2, 1), (0.2, 2)]
+    for row in told.to_dicts():
+        asked = Scenario.of(content["scenario"]).with_(seed=row["seed"], **{"algorithm.eta": row["algorithm.eta"]})
+        skips = run(asked.with_method("ipp-admm").with_(**{"algorithm.max_releases": 5}))
+        stopped = control(asked, skips).same_bytes
+        for figure in ("test_error", "wire_bytes", "proven_epsilon"):
+            assert row[figure] == pytest.approx(stopped[figure], rel=1e-12)
+
+
+def test_pp_admm_that_stops_at_the_same_bytes_errs_no_more_than_ipp_admm_under_the_proven_calibration():
+    chosen = table("ordering")
+    (row,) = chosen.filter(pl.col("method") == STOPPED).to_dicts()
+    assert row["over_ipp-admm"] + row["over_ipp-admm_half"] < 0.0
+    assert row["mean_proven_epsilon"] < 0.7
+    for figure, field in (("pp-figure-3", "algorithm.clip"), ("pp-figure-4", "algorithm.threshold")):
+        of_proof = table(figure, figure="test_error", privacy__calibration="proven")
+        both = of_proof.pivot(on="algorithm.name", index=field, values="mean")
+        assert (both[STOPPED] <= both["ipp-admm"]).all()
+    five = table("pp-figure-5", figure="test_error", algorithm__eta=0.01, privacy__calibration="proven")
+    both = five.pivot(on="algorithm.name", index="privacy.epsilon", values="mean", aggregate_function="first")
+    assert (both[STOPPED] <= both["ipp-admm"]).all()
+
+
+@pytest.mark.parametrize("name", ["pp-figure-5", "pp-adult-41"])
+def test_the_regulariser_of_the_papers_calibration_leaves_a_constant_answer_without_any_noise(name):
+    of_paper = {"algorithm__name": "pp-admm", "privacy__calibration": "paper", "algorithm__eta": 0.01}
+    optimum, constant = (table(name, figure=f"yardsticks_{each}", **of_paper) for each in ("optimum", "constant"))
+    gap = (constant["mean"] - optimum["mean"]).abs()
+    small = optimum["privacy.epsilon"] <= 2.0
+    assert gap.filter(small).max() < 1e-3 < gap.filter(~small).min()
+
+
+def test_at_the_papers_eta_the_losses_of_the_baselines_do_not_move_with_epsilon():
+    last = table("pp-figure-6", round=30, algorithm__eta=0.5)
+    loss = {
+        name: last.filter(pl.col("algorithm.name") == name).sort("privacy.epsilon")["mean"].to_list()
+        for name in ("dvp", "m-admm", "r-admm", "pp-admm", "ipp-admm")
+    }
+    baselines = [value for name in ("dvp", "m-admm", "r-admm") for value in loss[name]]
+    for name in ("dvp", "m-admm", "r-admm"):
+        assert max(loss[name]) - min(loss[name]) < 0.002
+    assert min(baselines) <= min(loss["pp-admm"]) <= max(loss["pp-admm"]) <= max(baselines) < min(loss["ipp-admm"])
 
 
 def test_growing_penalties_beat_constant_ones_in_accuracy_and_in_claimed_privacy():

@@ -105,9 +105,11 @@ def m_own() -> str:
         return f"{loss:.3f} at {spent:.1f}"
 
     slow, fast = found["algorithm.agent_growth"].drop_nulls().unique(maintain_order=True)
-    own = {"algorithm__name": "m-admm"}
+    (rates,) = found["algorithm.agent_noise_rate"].drop_nulls().unique()
+    shared = {"algorithm__name": "m-admm", "algorithm__agent_noise_rate": None}
     return (
         f"{link('m-own-penalties')}, C = 1750, ten seeds, loss at claimed ε: penalties that grow by 1 to 10 % "
-        f"{at(**own, algorithm__agent_growth=slow)}, by 5 to 10 % {at(**own, algorithm__agent_growth=fast)}, DVP "
+        f"{at(**shared, algorithm__agent_growth=slow)}, by 5 to 10 % {at(**shared, algorithm__agent_growth=fast)}, the "
+        f"latter with α_i(t) from 2.6 to 3.4 that grow by 3 to 7 % {at(algorithm__agent_noise_rate=rates)}, DVP "
         f"{at(algorithm__name='dvp')}"
     )
