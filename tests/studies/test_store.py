@@ -300,7 +300,5 @@ def test_a_finished_run_whose_file_is_cut_is_done_again(study, tmp_path, harm):
 
 def test_a_studys_file_is_not_its_folder(tmp_path):
     (tmp_path / "study.toml").write_text("name = 'x'\n")
-    with pytest.raises(
-        SimnetError, match=r"study\.toml is not a study's folder: .*; `simnet sweep` makes such folders"
-    ):
+    with pytest.raises(SimnetError, match=r"study\.toml is not a study's folder: .* `simnet sweep` makes such"):
         StudyResult.load(tmp_path / "study.toml")
