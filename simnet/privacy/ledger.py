@@ -244,8 +244,8 @@ def _after_all(state: _Spending, charges: Iterable[Charge]) -> _Spending:
 @lru_cache(maxsize=1 << 16)
 def _after(state: _Spending, charge: Charge) -> _Spending:
     advance, made = dict(state.advance), dict(state.made)
-    tally = advance if charge.kind == "test" else made
-    tally[charge.use] = tally.get(charge.use, 0) + charge.times
+    counts = advance if charge.kind == "test" else made
+    counts[charge.use] = counts.get(charge.use, 0) + charge.times
     return _Spending(advance, made)
 
 
