@@ -1,4 +1,4 @@
-# docker build -t simnet . && docker run --rm -v "$PWD:/work" simnet run scenario.toml
+# docker build -t simnet . && docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" simnet run scenario.toml
 FROM python:3.12-slim
 COPY constraints.txt pyproject.toml README.md LICENSE /src/
 COPY scenarios /src/scenarios

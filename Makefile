@@ -14,8 +14,7 @@ SMOKE := tests/scenario/test_messages.py tests/scenario/test_overrides.py tests/
 	tests/scenario/test_toml.py tests/scenario/test_inputs.py tests/network/test_topology.py \
 	tests/record/test_log.py tests/record/test_publication.py tests/privacy/test_observers.py \
 	tests/privacy/test_noise_key.py tests/test_simulate.py tests/test_diagnostics.py tests/studies \
-	tests/report tests/live/test_certificates.py tests/cli/test_cli.py tests/scenarios/test_digests.py \
-	--deselect tests/studies/test_aggregate.py::test_the_bootstrap_interval_is_near_scipys
+	tests/report tests/live/test_certificates.py tests/cli/test_cli.py tests/scenarios/test_digests.py
 
 .PHONY: run test explore mutate lowest pythons live-check lint format docs bench scale scale-full validate figure figures \
 	studies frontier site clean

@@ -136,7 +136,7 @@ def logged() -> Measured:
         return Measured(found.seconds + process_time() - began, found.delivered)
 
 
-def luck(edge: tuple[int, int]) -> tuple[Iterator[float], Iterator[bool]]:
+def draws_of(edge: tuple[int, int]) -> tuple[Iterator[float], Iterator[bool]]:
     """The delays and losses that the edge's link draws."""
     name, streams = f"{edge[0]}>{edge[1]}", Streams(SEED)
     delays = LATENCY.draw(streams.generator("latency", name), ROUNDS)
@@ -160,7 +160,7 @@ def nspy(lean: bool = False) -> Measured:
     sink = Sink()
 
     def line(edge: tuple[int, int]) -> Port:
-        delays, losses = luck(edge)
+        delays, losses = draws_of(edge)
         wire = Wire(env, delays.__next__, loss_dist=lambda packet_id: next(losses))
         wire.out = sink
         port = Port(env, BANDWIDTH, qlimit=PLACES + 1)
@@ -195,9 +195,9 @@ def raw_simpy() -> Measured:
         heard += event.value
 
     def source(node: int) -> Iterator[simpy.Event]:
-        lucks = [luck((node, peer)) for peer in NEIGHBOURS[node]]
+        draws = [draws_of((node, peer)) for peer in NEIGHBOURS[node]]
         for _ in range(ROUNDS):
-            for delays, losses in lucks:
+            for delays, losses in draws:
                 env.timeout(next(delays), not next(losses)).callbacks.append(arrive)
             yield env.timeout(EVERY)
 

@@ -61,7 +61,7 @@ def bundle(
     checked = verify(folder, ALIGNED, embedded_scenario)
     findings = [*checked.findings, *(replay(folder, embedded_scenario).findings if not checked.findings else ())]
     if findings:
-        raise LogError(f"{run} does not hold, so no archive is made of it: {findings[0]}")
+        raise LogError(f"{run} is not whole, so no archive is made of it: {findings[0]}")
     _check_day(date)
     _, _, start = next(read(folder))
     assert isinstance(start, RunStarted)

@@ -65,6 +65,12 @@ def test_a_constructor_makes_what_a_file_makes():
     assert Scenario(**TINY) == Scenario.of(TINY)
 
 
+def test_a_folder_may_be_a_text(tmp_path):
+    (tmp_path / "rows.csv").write_text("1,2,0\n3,4,1\n5,6,0\n7,8,1\n")
+    content = TINY | {"data": {"source": "rows.csv"}, "topology": {"kind": "ring", "agents": 3}}
+    assert run(Scenario.of(content, folder=str(tmp_path))).agents.height == 3
+
+
 def test_the_page_shows_how_arrays_frames_and_graphs_are_used(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)

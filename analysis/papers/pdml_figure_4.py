@@ -14,7 +14,7 @@ from simnet.studies.results import StudyResult
 
 
 def curves(place: Axes, study: StudyResult, field: str, sign: str) -> pl.DataFrame:
-    """Risk against rounds, a line a value."""
+    """Risk against rounds, one line per value."""
     table = by_round(study, "objective")
     values = table[field].unique().sort().to_list()
     for value, shade in zip(values, reversed(shades("pdml", len(values))), strict=True):

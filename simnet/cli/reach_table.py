@@ -22,7 +22,7 @@ _MOST_ROWS = 60
 def reach_table(name: str, found: Reach) -> Table:
     """One row per setting, the cheapest first: how many seeds get there, and the median of each cost."""
     title = f"{name}: the cost of a test error of {found.target:g}; median, 95 % interval"
-    table = Table(title=title, box=SIMPLE_HEAD)  # many columns, little room
+    table = Table(title=title, box=SIMPLE_HEAD, padding=0)  # many columns, little room
     for label in labels(found.fields):
         table.add_column(label, style="bold", no_wrap=True)
     table.add_column("seeds", justify="right", no_wrap=True)

@@ -12,7 +12,7 @@ from rich.table import Table
 from simnet.cli.output import say
 from simnet.cli.terminal import number
 from simnet.errors import SimnetError
-from simnet.record.amounts import byte_unit
+from simnet.record.amounts import byte_unit, in_digits
 
 _FIGURES = {
     "method": ("algorithm",),
@@ -55,7 +55,7 @@ def runs_table(runs: list[dict[str, Any]]) -> Table:
             run["folder"],
             *(str(run[name]) for name in ("method", "agents", "rounds", "seed")),
             *(_figure(value, digits) for value, digits in ((error, 4), (epsilon, 3))),
-            _figure(sent, 2, 1.0 / size),
+            _sent(sent, size),
             _figure(time, 2),
         )
     return table
@@ -69,8 +69,15 @@ def _at(summary: dict[str, Any], path: tuple[str, ...]) -> object:
     return here if isinstance(here, str | int | float) and finite else None
 
 
-def _figure(value: object, digits: int, scale: float = 1.0) -> str:
+def _figure(value: object, digits: int) -> str:
     try:
-        return number(scale * float(value) if isinstance(value, int | float) else None, digits)
+        return number(float(value) if isinstance(value, int | float) else None, digits)
     except OverflowError:  # a number of hundreds of digits, which no run writes
+        return "–"
+
+
+def _sent(value: object, size: float) -> str:
+    try:
+        return in_digits(float(value) / size) if isinstance(value, int | float) else "–"
+    except OverflowError:
         return "–"

@@ -119,8 +119,8 @@ def reach(
         show_json(reach_json(found, hits))
         return
     show(reach_table(study.name, found), *([seeds_table(found, hits)] if seeds else []))
-    say(found.answer())
     say_caveats(found.caveats)
+    say(found.answer())
 
 
 def query(

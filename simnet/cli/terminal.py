@@ -27,7 +27,7 @@ from simnet.cli import yardstick_words
 from simnet.cli.output import say
 from simnet.cli.widths import fitting, needed_by
 from simnet.printable import escaped, escaped_json
-from simnet.record.amounts import byte_unit, told_bytes, told_seconds
+from simnet.record.amounts import byte_unit, in_digits, told_bytes, told_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -264,7 +264,7 @@ def compare_table(results: Sequence[Result], controls: Sequence[Control] = ()) -
             number(traffic["broadcasts"]),
             number(traffic["skips"]),
             number(traffic["messages"]),
-            _few(traffic["wire_bytes"] / size),
+            in_digits(traffic["wire_bytes"] / size),
             f"{summary['staleness']['mean']:.2f}",
             _few(summary["staleness"]["p95_seconds"]),
             f"{summary['staleness']['missed_share']:.1%}",

@@ -1,7 +1,7 @@
 """Graphs from files: edge lists, CSV, node-link JSON, GraphML and GML, as of the Internet Topology Zoo.
 
-Edge list  one edge "a b" per line, perhaps with attributes: a b latency=20ms "bandwidth=10 Mbit/s". A name with blanks
-           stands in quotes. What follows a # is a comment.
+Edge list  one edge "a b" per line, perhaps with attributes: a b latency=20ms "bandwidth=10 Mbit/s", or as networkx
+           writes them: a b {'latency_ms': 20}. A name with blanks stands in quotes. What follows a # is a comment.
 CSV        a line of headings that begins with source,target; further columns are attributes.
 JSON       {"nodes": [{"id": 0}, ...], "edges": [{"source": 0, "target": 1}, ...]}, or "links" for "edges" as older
            networkx writes it; a node may have a "position": [x, y].
@@ -20,6 +20,7 @@ direction, and of both if the file has only one.
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -202,8 +203,9 @@ def _edge_list(text: str, allowance: Allowance) -> _Content:
     for number, line in enumerate(checked(io.StringIO(text), allowance), 1):
         # A file that is no such list may be somebody's secret: it is quoted only once an edge was read.
         told = f"{line.strip()[:60]!r}, " if edges else ""
+        ends, written = _dictionary(line)
         try:
-            words = shlex.split(line, comments=True) if '"' in line else line.partition("#")[0].split()
+            words = shlex.split(ends, comments=True) if '"' in ends else ends.partition("#")[0].split()
         except ValueError as error:
             raise ScenarioError(f"line {number} is {told}which has {str(error).lower()}") from None
         if not words:
@@ -212,8 +214,22 @@ def _edge_list(text: str, allowance: Allowance) -> _Content:
             raise ScenarioError(
                 f'line {number} is {told}not an edge "a b", perhaps with attributes such as latency=20ms'
             )
-        edges.append((f"line {number}", words[0], words[1], dict(word.split("=", 1) for word in words[2:])))
+        attributes = {**dict(word.split("=", 1) for word in words[2:]), **written}
+        edges.append((f"line {number}", words[0], words[1], attributes))
     return _Content(edges, [])
+
+
+def _dictionary(line: str) -> tuple[str, Attributes]:
+    """A line without the dictionary at its end, as networkx writes the attributes of an edge, and that dictionary."""
+    ends, brace, rest = line.rstrip().partition("{")
+    if not brace or not rest.endswith("}"):
+        return line, {}
+    try:
+        found = ast.literal_eval(brace + rest)
+    except (SyntaxError, ValueError, MemoryError):
+        return line, {}
+    known = isinstance(found, dict) and all(isinstance(name, str) for name in found)
+    return (ends, found) if known else (line, {})
 
 
 def _table(text: str, allowance: Allowance) -> _Content:

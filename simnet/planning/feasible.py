@@ -118,13 +118,21 @@ def _least_eta(built: World, scenario: Scenario) -> float:
 
 
 def _worst(built: World) -> list[AgentSize]:
-    """The agents for whom a budget is hardest to keep under any seed: it deals other rows and draws other graphs."""
+    """The agents for whom a budget is hardest to keep under any seed: it deals other rows and draws other graphs.
+
+    The others share what is left, so that a reason which counts agents and rows counts the true ones.
+    """
     data, sizes = built.scenario.data, built.sizes
     least = min(size.rows for size in sizes)
     if data.partition.word != EVEN.word:
         least = min(least, data.min_rows or 1)
     degrees = {size.degree for size in sizes} | (set() if built.scenario.topology.word == "file" else {1})
-    return [replace(sizes[0], rows=least, degree=degree) for degree in sorted(degrees)]
+    worst = [replace(sizes[0], rows=least, degree=degree) for degree in sorted(degrees)]
+    others = len(sizes) - len(worst)
+    if others <= 0:
+        return worst
+    left = (sum(size.rows for size in sizes) - least * len(worst)) // others
+    return [*worst, *[replace(sizes[0], rows=max(least, left))] * others]
 
 
 def _setting(built: World, scenario: Scenario) -> Trial:

@@ -245,8 +245,8 @@ def _after_all(state: _Spending, charges: Iterable[Charge]) -> _Spending:
 @lru_cache(maxsize=1 << 16)
 def _after(state: _Spending, charge: Charge) -> _Spending:
     advance, free, gated = dict(state.advance), dict(state.free), dict(state.gated)
-    tally = advance if charge.kind == "test" else gated if state.tested else free
-    tally[charge.use] = tally.get(charge.use, 0) + charge.times
+    counts = advance if charge.kind == "test" else gated if state.tested else free
+    counts[charge.use] = counts.get(charge.use, 0) + charge.times
     return _Spending(advance, free, gated)
 
 

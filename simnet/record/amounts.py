@@ -17,13 +17,13 @@ def told_bytes(count: float) -> str:
 
 
 def byte_unit(counts: Iterable[float]) -> tuple[float, str]:
-    """The unit of a column: the largest of which even the least of them is a tenth.
+    """The unit of a column: the largest of which even the least of them has one.
 
-    >>> byte_unit([194_000, 3_000_000]), byte_unit([3_400, 3_000_000]), byte_unit([0])
+    >>> byte_unit([1_940_000, 3_000_000]), byte_unit([3_400, 3_000_000]), byte_unit([0])
     ((1000000.0, 'MB'), (1000.0, 'kB'), (1.0, 'B'))
     """
     least = min((count for count in counts if count > 0), default=0.0)
-    return next((each for each in _BYTES if least >= 0.1 * each[0]), _BYTES[-1])
+    return next((each for each in _BYTES if least >= each[0]), _BYTES[-1])
 
 
 def told_seconds(time: float) -> str:

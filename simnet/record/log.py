@@ -173,6 +173,8 @@ class SealedWriter:
 def find_log(path: Path) -> Path:
     """The event log of a run folder, or the log itself."""
     path = Path(path)
+    if path.suffix == ".toml":
+        raise LogError(f"{path}: this is a file for `simnet run` or `simnet sweep`, and not the folder that they make")
     if not path.is_dir():
         return path
     if not (path / LOG).is_file():

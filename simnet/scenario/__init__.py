@@ -203,6 +203,8 @@ class Network(Section):
 
 
 _METHOD = OneOf(METHODS)
+_OF_STUDIES = ("grid", "zip", "replicates", "base", "scenario")
+"""What a study's file has, and no scenario."""
 
 
 @dataclass(frozen=True)
@@ -374,19 +376,23 @@ class Scenario(Section):
             raise ScenarioError(f"{escaped(str(path))}: the scenario cannot be read ({reason})") from None
 
     @classmethod
-    def loads(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Scenario:
+    def loads(cls, text: str, *, name: str = "scenario", folder: str | Path | None = None) -> Scenario:
         """Read TOML text."""
         return cls.of(parse(text, name), folder=folder)
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], *, folder: Path | None = None, only_reading: bool = False) -> Scenario:
+    def of(
+        cls, content: Mapping[str, Any], *, folder: str | Path | None = None, only_reading: bool = False
+    ) -> Scenario:
         """Validate plain dictionaries shaped like the TOML file; who is only reading runs no code that they name."""
-        return cls._of(content, Loading(folder, allowed=not only_reading))
+        return cls._of(content, Loading(None if folder is None else Path(folder), allowed=not only_reading))
 
     @classmethod
     def _of(cls, content: Mapping[str, Any], loading: Loading) -> Scenario:
         if "audit" in content:
             raise ScenarioError("audit: only `simnet audit` reads this section, because it can make a method lie")
+        if (studied := next((field for field in _OF_STUDIES if field in content), None)) is not None:
+            raise ScenarioError(f"{studied}: this belongs to a study, and `simnet sweep` does the runs of a study")
         try:
             scenario = cls.model_validate(content, context=loading)
         except ValidationError as error:

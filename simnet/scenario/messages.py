@@ -14,6 +14,8 @@ from simnet.scenario.schema import Path, Place, Table, fields, kind_of, locate, 
 from simnet.scenario.toml import dotted, key, shortened, shown
 
 _UNKNOWN = ("extra_forbidden", "invalid_key")
+_NAMED = 3
+"""Kinds with a field that an error names."""
 
 
 def sentence(error: ValidationError, root: Table, content: Mapping[str, Any], loading: Loading | None = None) -> str:
@@ -46,14 +48,28 @@ def _where_instead(name: str | int, at: Path, kind: str | None, table: Table, ro
     """Who has the field: another kind, this table under a similar name, or another table."""
     siblings = [str(other) for path, other, found in walk(root) if path == at and name in fields(found)]
     if siblings and kind:
-        return f" ({' and '.join(siblings)} {'has' if len(siblings) == 1 else 'have'} it)"
+        others = len(siblings) - _NAMED
+        named = [*siblings[:_NAMED], *([f"{others} other{'s' if others > 1 else ''}"] if others > 0 else [])]
+        told = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+        return f" ({told} {'has' if len(named) == 1 else 'have'} it)"
     known = list(fields(table))
     if similar := _did_you_mean(name, known, likeness=0.8):
         return similar
-    elsewhere = [(*path, name) for path, _, found in walk(root) if name in fields(found)]
+    # A field of the table around a part, under this name or a similar one, is nearer than one of another section.
+    around = [each for path, _, found in walk(root) if path == at[:-1] for each in fields(found)] if kind else []
+    if found := _nearest(name, around, likeness=0.8):
+        return f" (did you mean {dotted((*at[:-1], found))}?)"
+    elsewhere = [
+        (*path, name)
+        for path, other, found in walk(root)
+        if name in fields(found)
+        and (not kind or (len(at) == 1 and not other and not any(isinstance(part, int) for part in path)))
+    ]
     if elsewhere:
         return f" (did you mean {dotted(elsewhere[0])}?)"
-    return _did_you_mean(name, known) or shortened(f", choose from {', '.join(known)}", 120)
+    known = [each for each in known if each not in ("kind", "name")] if kind else known
+    listed = shortened(f", choose from {', '.join(known)}", 120) if known else ", and none at all"
+    return _did_you_mean(name, known) or listed
 
 
 def _wrong(finding: ErrorDetails, root: Table, content: Mapping[str, Any], loading: Loading | None) -> str:
@@ -107,11 +123,17 @@ def _as_written(path: Path, content: Any) -> tuple[Path, Any, bool]:
 
 
 def _did_you_mean(given: Any, known: Iterable[str], likeness: float = 0.6) -> str:
+    found = _nearest(given, known, likeness)
+    return "" if found is None else f" (did you mean {key(found)}?)"
+
+
+def _nearest(given: Any, known: Iterable[str], likeness: float) -> str | None:
+    """The known name that is most like a given one, or that begins with it."""
     written = _plain(str(given)[:64])
     by_plain = {_plain(name): name for name in known}
     begun = [name for name in by_plain if name.startswith(written) and len(written) > 1]
     close = difflib.get_close_matches(written, by_plain, n=1, cutoff=likeness) or begun
-    return f" (did you mean {key(by_plain[close[0]])}?)" if close else ""
+    return by_plain[close[0]] if close else None
 
 
 def _plain(name: str) -> str:

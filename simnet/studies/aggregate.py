@@ -85,17 +85,16 @@ def _summary(table: pl.DataFrame, by: Sequence[str], figures: Sequence[str], int
 
 def bounds(values: npt.NDArray[np.float64], interval: Interval) -> tuple[float | None, float | None]:
     """The interval of a mean; none for fewer than two values."""
+    from scipy import stats
+
     if len(values) < 2:
         return None, None
     if interval == "bootstrap":
-        rng = Streams(0).generator("bootstrap")
-        picks = rng.integers(len(values), size=(_RESAMPLES, len(values)))
-        tails = ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)
-        low, high = np.quantile(values[picks].mean(axis=1), tails)
-        return float(low), float(high)
-    from scipy.stats import t
+        chance: dict[str, Any] = {"random_state": Streams(0).generator("bootstrap")}
+        found = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=_RESAMPLES, **chance)
+        return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
-    half = float(t.ppf((1 + _LEVEL) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    half = float(stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     return float(values.mean()) - half, float(values.mean()) + half
 
 

@@ -110,6 +110,10 @@ class Study:
     @classmethod
     def of(cls, content: Mapping[str, Any], *, folder: Path | None = None) -> Study:
         """Validate plain dictionaries shaped like the TOML file."""
+        if "algorithm" in content:
+            raise ScenarioError(
+                "algorithm: this belongs to a scenario, which `simnet run` simulates, or under [scenario] in a study"
+            )
         try:
             file = StudyFile.model_validate(content)
         except ValidationError as error:

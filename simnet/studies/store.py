@@ -110,8 +110,9 @@ class Store:
         path = self.folder / PLAN
         try:
             found: Row = msgspec.to_builtins(msgspec.json.decode(self._json(PLAN), type=_StoredPlan))
-        except FileNotFoundError:
-            raise SimnetError(f"{self.folder} is not a study's folder: it holds no {PLAN}") from None
+        except (FileNotFoundError, NotADirectoryError):
+            why = f"it holds no {PLAN}; `simnet sweep` makes such folders"
+            raise SimnetError(f"{self.folder} is not a study's folder: {why}") from None
         except OSError as error:
             raise SimnetError(f"{path} cannot be read ({error.strerror or error})") from None
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:

@@ -80,7 +80,7 @@ def test_overrides_and_seed_reach_the_run(scenario, tmp_path):
     assert summary["communication"]["lost"] == summary["communication"]["messages"] == 16
 
 
-def test_compare_prints_one_row_a_method(scenario, tmp_path):
+def test_compare_prints_one_row_per_method(scenario, tmp_path):
     done = simnet("compare", "tiny.toml", "--methods", "admm,pp-admm", "--epsilon", "8", cwd=tmp_path)
     assert "…" not in done.stdout  # no number is cut off
     assert done.returncode == 0, done.stderr

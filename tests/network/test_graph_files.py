@@ -9,6 +9,7 @@ import pytest
 
 from simnet.errors import ScenarioError
 from simnet.network.edge_attributes import edge_weight
+from simnet.network.graph_files import read_graph
 from simnet.network.model import LinkModel, Override, link_models
 from simnet.network.topology import FromFile, agent_names
 from simnet.streams import Streams
@@ -152,6 +153,26 @@ def test_a_gml_map_may_repeat_labels_and_edges_without_saying_so(tmp_path):
     assert models[0, 1].bandwidth == 1e10
     assert models[0, 1].latency.constant == 0.001
     assert (models[1, 2].latency.constant, models[2, 1].loss.independent) == (0.0075, 0.25)
+
+
+@pytest.mark.parametrize("data", [True, False])
+def test_an_edge_list_that_networkx_writes_is_one(tmp_path, data):
+    graph = nx.Graph([("north", "east"), ("east", "south")])
+    graph.edges["north", "east"]["latency_ms"] = 20.0
+    graph.edges["east", "south"]["latency_ms"] = 30.0
+    nx.write_edgelist(graph, tmp_path / "net.edgelist", data=data)
+    found = read_graph(tmp_path / "net.edgelist")
+    assert found.names == ["north", "east", "south"]
+    latencies = {ends: said["latency"].value for ends, said in found.given.items()}
+    assert latencies == ({(0, 1): 0.02, (1, 0): 0.02, (1, 2): 0.03, (2, 1): 0.03} if data else {})
+
+
+@pytest.mark.parametrize("written", ["{'a': }", "{1: 2}", "{1, 2}", "{" * 3000 + "}" * 3000, "{'a': open('x')}"])
+def test_a_dictionary_that_is_none_is_refused(tmp_path, written):
+    path = tmp_path / "net.edgelist"
+    path.write_text(f"a b\nb c {written}\n")
+    with pytest.raises(ScenarioError, match=r"line 2 is .*not an edge|nested too deeply"):
+        read_graph(path)
 
 
 def test_an_edge_list_has_names_and_attributes(tmp_path):

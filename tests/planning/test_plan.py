@@ -13,6 +13,7 @@ import pytest
 import simnet
 from simnet import Scenario, ScenarioError, SimnetError, run
 from simnet.build import build
+from simnet.planning.feasible import _worst
 from simnet.planning.plan import plan
 from simnet.studies.reaching import reach
 from tests.called import called
@@ -203,6 +204,14 @@ def test_a_budget_that_no_method_can_keep_says_why(files):
         ScenarioError, match=r"no method can keep ε = 4 here: dp-admm: .* computes at the hub of a star"
     ):
         plan("readings.csv", target=0.3, **ASKED, **(SMALL | {"methods": ["dp-admm"]}))
+
+
+def test_the_budget_is_asked_of_the_worst_agents_and_of_as_many_others_as_there_are(files):
+    built = build(plan("readings.csv", target=0.3, **ASKED, **SMALL).scenario)
+    asked = _worst(built)
+    assert len(asked) == built.agents == 4
+    assert min(size.rows for size in asked) == 12, "min_rows, which some seed may deal"
+    assert 480 - 4 < sum(size.rows for size in asked) <= 480
 
 
 def test_a_budget_of_next_to_nothing_is_refused_in_a_sentence(files):

@@ -213,6 +213,8 @@ def test_a_log_is_found_by_its_folder_or_by_itself(tmp_path):
     assert next(read(path))[2].kind == "run.started"
     with pytest.raises(LogError, match=r"is not a run folder: it holds no events\.jsonl\.zst"):
         find_log(tmp_path)
+    with pytest.raises(LogError, match=r"mine\.toml: this is a file for `simnet run` or `simnet sweep`"):
+        find_log(tmp_path / "mine.toml")
 
 
 @pytest.mark.parametrize(

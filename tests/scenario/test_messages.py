@@ -12,6 +12,7 @@ from simnet.parts.fields import Count
 from simnet.parts.part import OneOf, Part, Section, table
 from simnet.scenario import Scenario
 from simnet.scenario.messages import sentence
+from simnet.studies.spec import Study
 
 
 def said(text: str, method: str = "ipp-admm") -> str:
@@ -66,11 +67,49 @@ def test_a_wrong_value_is_shown_with_what_would_be_right(text: str, sentence: st
             "topology.degree: ring has no such field (regular and small-world have it)",
         ),
         ("log.what = 3", "log.what: there is no such field, choose from private"),
+        (
+            "network.link.latency = { kind = 'lognormal', medain = 1, sigma = 1 }",
+            "network.link.latency.medain: lognormal has no such field (did you mean median?)",
+        ),
+        (
+            "data.partition = { kind = 'skewed', concentration = 1 }",
+            "data.partition.concentration: skewed has no such field (did you mean data.concentration?)",
+        ),
+        # No field of another section, although latencies have an alpha and agents of [compute] a time.
+        (
+            "data.partition = { kind = 'skewed', alpha = 1 }",
+            "data.partition.alpha: skewed has no such field, and none at all",
+        ),
+        (
+            "fault = [{ kind = 'crash', agent = 0, time = 1 }]",
+            "fault.0.time: crash has no such field, choose from at, every, duration, agent, state",
+        ),
+        (
+            "topology = { kind = 'file', file = 'x', agent = 3 }",
+            "topology.agent: file has no such field, choose from",
+        ),
         ('data."a b" = 3', 'data."a b": there is no such field'),
     ],
 )
 def test_an_unknown_field_is_answered_with_where_it_could_be(text: str, sentence: str) -> None:
     assert said(text).startswith(sentence)
+
+
+def test_of_many_methods_with_a_field_some_are_named() -> None:
+    told = said("algorithm.eta = 3", "gossip")
+    assert told.startswith("algorithm.eta: gossip has no such field (admm, dvp, pvp and ")
+    assert told.endswith(" others have it)")
+
+
+@pytest.mark.parametrize("field", ["grid", "zip", "base", "scenario", "replicates"])
+def test_a_study_is_sent_to_the_command_for_studies(field: str) -> None:
+    with pytest.raises(ScenarioError, match=f"^{field}: this belongs to a study, and `simnet sweep` does"):
+        Scenario.of({"name": "x", field: {}})
+
+
+def test_a_scenario_is_sent_to_the_command_for_scenarios() -> None:
+    with pytest.raises(ScenarioError, match=r"^algorithm: this belongs to a scenario, which `simnet run` simulates"):
+        Study.of({"name": "x", "algorithm": {"name": "admm"}})
 
 
 def test_a_field_of_another_method_says_which_method_has_it() -> None:

@@ -73,7 +73,7 @@ def crowd(agents: int) -> int:
 
 
 def test_an_agent_of_a_crowd_takes_sixteen_kilobytes_beside_its_rows():
-    crowd(12)  # what is made once a process
+    crowd(12)  # what is made once per process
     tracemalloc.start()
     try:
         assert (crowd(480) - crowd(240)) / 240 < 16_300

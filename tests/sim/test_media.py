@@ -202,7 +202,7 @@ def test_a_preset_gives_way_to_what_is_written_and_to_another_preset():
 
 
 def test_features_that_are_off_draw_nothing():
-    """The k-th message of a link meets the same luck whatever else the link has."""
+    """The k-th message of a link draws the same numbers whatever else the link has."""
     bare = lawful(**{"network.link.loss": 0.3})
     rich = lawful(
         **{

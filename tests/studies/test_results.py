@@ -66,7 +66,7 @@ def test_a_difference_allows_for_what_changes_together(results):
     assert changes["mean"].to_list() == pytest.approx([-0.1, -0.2])
 
 
-def test_a_plot_has_a_line_a_setting_through_the_means(results):
+def test_a_plot_has_a_line_per_setting_through_the_means(results):
     found = simnet.study(study_content(replicates=1), results)
     lines = found.plot(x="round", y="test_error").axes[0].lines
     assert len(lines) == 3

@@ -296,3 +296,9 @@ def test_a_finished_run_whose_file_is_cut_is_done_again(study, tmp_path, harm):
     path = min((tmp_path / DONE).iterdir())
     path.write_bytes(harm(path.read_bytes()))
     assert store.finished() == {run.key for run in plan(study)} - {path.stem}
+
+
+def test_a_studys_file_is_not_its_folder(tmp_path):
+    (tmp_path / "study.toml").write_text("name = 'x'\n")
+    with pytest.raises(SimnetError, match=r"study\.toml is not a study's folder: .* `simnet sweep` makes such"):
+        StudyResult.load(tmp_path / "study.toml")
