@@ -21,6 +21,7 @@ from simnet.network.frame import HEADER_BYTES
 from simnet.privacy.shared_ledgers import SharedLedgers
 from simnet.record.bus import Bus
 from simnet.scenario import Scenario
+from simnet.scenario.alike import suits_columns
 from simnet.sim.crowd import Crowd, Timetable, Wire
 from simnet.sim.crowd_delays import DelaysAhead
 from simnet.sim.crowd_graph import Directions
@@ -35,15 +36,15 @@ _SHARE = 1000
 
 def crowd_of(built: World, bus: Bus, workers: int, evaluator: Callable[[Allot], Evaluator]) -> Crowd | None:
     """The crowd of a world whose events go to `bus`, in so many processes; None if it does not suit columns."""
-    scenario, objectives, times = built.scenario, built.training, timetable(built.scenario)
-    if times is None or not (suits(scenario) and bus.takes_columns and _alike(built)):
+    scenario, objectives = built.scenario, built.training
+    if not (suits_columns(scenario) and bus.takes_columns and _alike(built)):
         return None
     assert isinstance(objectives, StackedObjectives)
-    method, rounds = scenario.algorithm, scenario.rounds
-    peers = method.columns(built.calibration, objectives, built.sizes, rounds, built.streams, allot)
-    if peers is None:
+    times = timetable(scenario)
+    if times is None:
         return None
-    link = scenario.network.link
+    link, rounds = scenario.network.link, scenario.rounds
+    peers = scenario.algorithm.columns(built.calibration, objectives, built.sizes, rounds, built.streams, allot)
     directions = Directions(built.graph)
     loss = link.loss.independent or 0.0
     delays = DelaysAhead(link.latency.read(scenario.find), loss, Streams(scenario.seed), directions, rounds, allot)
@@ -68,31 +69,10 @@ def sensible(agents: int) -> int:
     return max(1, min(cores, agents // _SHARE))
 
 
-def suits(scenario: Scenario) -> bool:
-    """Whether a scenario says nothing that single agents, links or messages would be needed for."""
-    network, link, method = scenario.network, scenario.network.link, scenario.algorithm
-    return all(
-        (
-            not any(True for _ in scenario.foreign()),
-            not scenario.fault and scenario.until is None and not scenario.output,
-            scenario.privacy.noise == "seed" and not scenario.privacy.observers,
-            method.in_columns and method.bound is None and not method.silences and method.reports_from is None,
-            network.way_out == "independent" and not network.transport.repeats and network.peers is None,
-            network.line.up is None and network.line.down is None and not network.inbox.service,
-            network.codec.exact and not network.override,
-            link.bandwidth is None and link.mtu is None and link.order == "free",
-            not link.duplication and not link.corruption and link.loss.independent is not None,
-            not (link.latency.timed or link.latency.needs_length or link.latency.needs_ends),
-        )
-    )
-
-
 def timetable(scenario: Scenario) -> Timetable | None:
     """When work ends and rounds end, if that is the same for all agents and known before."""
-    pacing, compute = scenario.pacing, scenario.compute
-    if pacing.common_tick is None or compute.tells or compute.time.constant is None:
-        return None
-    return Timetable.of(scenario.rounds, compute.time.constant, pacing.common_tick)
+    tick, work = scenario.pacing.common_tick, scenario.compute.time.constant
+    return None if tick is None or work is None else Timetable.of(scenario.rounds, work, tick)
 
 
 def _alike(built: World) -> bool:

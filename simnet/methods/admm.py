@@ -63,6 +63,10 @@ class Decentralised(Method):
             return "algorithm.heal_every: with a codec such as top-k each entry travels with its sum, so it is 1"
         return None
 
+    @property
+    def in_columns(self) -> bool:
+        return super().in_columns and self.duals == "node"
+
     def not_by_edges(self) -> str | None:
         """Why edge duals cannot be kept; they are one splitting with one η, without resting rounds or a dual step."""
         return None
@@ -164,9 +168,7 @@ class Admm(Decentralised):
         rounds: int,
         streams: Streams,
         allot: Allot,
-    ) -> ColumnPeers | None:
-        if self.duals != "node":
-            return None
+    ) -> ColumnPeers:
         agents = len(objectives)
         tolerance, domain = (np.full(agents, each) for each in (self.tolerance, math.inf))
         return AdmmColumns(

@@ -232,9 +232,7 @@ class IppAdmm(PpAdmm):
         rounds: int,
         streams: Streams,
         allot: Allot,
-    ) -> ColumnPeers | None:
-        if self.duals != "node":
-            return None
+    ) -> ColumnPeers:
         plans = cast("Sequence[PerturbationPlan]", calibration.plans)
         return IppAdmmColumns(
             objectives,

@@ -392,16 +392,13 @@ class Method(Part):
         rounds: int,
         streams: Streams,
         allot: Allot,
-    ) -> ColumnPeers | None:
-        """The mathematics of all agents in columns; None if there is none for these settings.
-
-        A class says it for its own peers: what it inherits does not count (`in_columns`).
-        """
-        return None
+    ) -> ColumnPeers:
+        """The mathematics of all agents in columns, where it is `in_columns`."""
+        raise NotImplementedError(f"{type(self).__name__} has no columns")
 
     @property
     def in_columns(self) -> bool:
-        """Whether it may have columns: a class that changes its peers and says nothing of columns has none."""
+        """Whether it has columns. They are not inherited: a class that changes its peers has none until it says so."""
         return "columns" in vars(type(self))
 
     def cancelling(self, agent: int, neighbours: Sequence[Sequence[int]], streams: Streams, features: int) -> Vector:

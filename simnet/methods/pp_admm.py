@@ -193,9 +193,7 @@ class PpAdmm(Decentralised):
         rounds: int,
         streams: Streams,
         allot: Allot,
-    ) -> ColumnPeers | None:
-        if self.duals != "node":
-            return None
+    ) -> ColumnPeers:
         plans = cast("Sequence[PerturbationPlan]", calibration.plans)
         return PpAdmmColumns(objectives, sizes, eta=self.eta, plans=plans, streams=streams, allot=allot)
 
