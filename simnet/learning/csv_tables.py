@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from sys import getsizeof
 
 import numpy as np
 
@@ -203,8 +204,9 @@ class _Reading:
         for at, (column, known) in enumerate(self._known.items()):
             words, public = [row[column].strip() for _, row in block], self._columns.categories[column]
             for word in dict.fromkeys(words) if public is None else ():
-                if word not in _NO_WORD:
-                    known.setdefault(word, len(known))
+                if word not in _NO_WORD and word not in known:
+                    self._allowance.take(getsizeof(word), "its words")
+                    known[word] = len(known)
             if len(known) > MOST_CATEGORIES:
                 why = f"there are more than {MOST_CATEGORIES:,} categories; data.drop leaves a column out"
                 raise self._refusal(block[-1][0], column, why, known=quote)

@@ -64,7 +64,7 @@ def is_crowd(scenario: Scenario) -> bool:
 def told(result: Result) -> Any:
     """All that a run tells but how long it took."""
     summary = result.summary | {"time": {k: v for k, v in result.summary["time"].items() if k != "wall"}}
-    return summary, result.rounds, result.agents, result.log
+    return summary, result.rounds.to_dicts(), result.agents.to_dicts(), result.log
 
 
 def counted(scenario: Scenario, workers: int = 1) -> Any:
@@ -85,7 +85,7 @@ def same(scenario: Scenario, workers: int = 1) -> Result:
         "digest": 0,
         "time": 0,
     }
-    assert (rounds, agents) == (plain.rounds, plain.agents)
+    assert (rounds, agents) == (plain.rounds.to_dicts(), plain.agents.to_dicts())
     return found
 
 
