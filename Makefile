@@ -108,7 +108,7 @@ studies: .venv/installed
 	$(BIN)/python -m analysis.studies results --output docs/studies --page docs/studies.md
 
 # Chooses settings on rows set aside, reports them on all others, and fills docs/frontier.md. Goes on where it was stopped;
-# from nothing it takes some hours on two cores. Without SIMNET_DATA what is stored of ijcnn1 stays as it is.
+# from nothing it takes about an hour on two cores. Without SIMNET_DATA what is stored of ijcnn1 stays as it is.
 frontier: .venv/installed
 	for step in tune choose report audit store page; do \
 		$(BIN)/python -m analysis.frontier $$step results/frontier || exit 1; done
