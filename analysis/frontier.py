@@ -7,10 +7,9 @@
     python -m analysis.frontier store results/frontier     # one row per run, in docs/frontier
     python -m analysis.frontier page                       # tables and figures of docs/frontier.md from that
 
-`analysis/frontier_grids.py` has the entries with their grids, `analysis/frontier_reports.py` what is reported of the
-chosen ones. The rule of `simnet tune` chooses one setting per entry and ε, and of all methods on scaled columns the
-best one within each budget of bytes. All commands go on where they were stopped. Data that are not here are left out,
-and so is what was stored of them.
+`analysis/frontier_grids.py` has the entries with their grids. The rule of `simnet tune` chooses one setting per entry
+and ε, and of all methods on scaled columns the best one within each budget of bytes. All commands go on where they were
+stopped. Data that are not here are left out, and so is what was stored of them.
 """
 
 from __future__ import annotations
@@ -20,15 +19,18 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import tomli_w
 
 from analysis.frontier_grids import (
     CASES,
+    IJCNN1,
     OURS,
     REPORT_SEEDS,
     TUNING_SEEDS,
+    WAVEFORM,
     Case,
     Entry,
     Settings,
@@ -37,7 +39,6 @@ from analysis.frontier_grids import (
     sections,
 )
 from analysis.frontier_page import fill
-from analysis.frontier_reports import reports, together
 from simnet import Scenario
 from simnet.audit import Audit, audit
 from simnet.errors import ScenarioError, SimnetError
@@ -53,6 +54,17 @@ STORED = Path("docs/frontier")
 TOLD = "# Made by `python -m analysis.frontier choose` from what was tuned; see docs/frontier.md.\n\n"
 
 AUDIT = Audit(runs=30, evidence="rounds")
+BARRIER = {"kind": "barrier", "patience": "500 ms"}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "ideal": {"pacing": "ideal"},
+    "lossy WAN": {"pacing": BARRIER, "link": {"preset": "wan", "loss": 0.1}},
+    "4G": {"pacing": BARRIER, "link": {"preset": "4g"}},
+    "radio cell": {"pacing": BARRIER, "channel": {"kind": "csma"}},
+}
+POWER = {"send_watts": 1.14, "receive_watts": 0.939, "idle_watts": 0.819, "compute_watts": 2.0}
+WORK = {"cost.energy": [POWER], "compute": [{"time": {"kind": "uniform", "low": "5 ms", "high": "15 ms"}}]}
+SKEWED = {"data.partition": ["skewed"], "data.concentration": [1.0], "data.min_rows": [4000]}
+SLANTED = {"data.partition": ["slanted.py:Slanted"]}
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,12 @@ def tuning(case: Case, entry: Entry, settings: list[Tried]) -> Study:
     data = {field: [value] for field, value in case.base.items() if field.startswith("data.")}
     head = {"name": f"tuning {case.name} {entry.name}", "base": "base.toml", "replicates": list(TUNING_SEEDS)}
     return Study.of(head | {"grid": data | {"data.use": ["tuning"]}, "zip": [together(rows)]}, folder=HERE)
+
+
+def together(rows: list[Settings]) -> dict[str, list[Any]]:
+    """Lists that go together."""
+    fields = dict.fromkeys(field for row in rows for field in row)
+    return {field: [row[field] for row in rows] for field in fields}
 
 
 def present(case: Case) -> bool:
@@ -188,11 +206,96 @@ def best_of(
     return best
 
 
+def study(name: str, question: str, rows: list[Settings], **axes: Any) -> dict[str, Any]:
+    """A study that reports, as its file says it."""
+    head = {"name": name, "question": question, "base": "base.toml", "replicates": list(REPORT_SEEDS)}
+    return head | ({"grid": axes} if axes else {}) | {"zip": [together(rows)]}
+
+
+def patient(row: Settings) -> Settings:
+    """The same with twice the rounds for telling on, where messages may be lost."""
+    algorithm, more = dict(row["algorithm"]), 0
+    if algorithm["name"] in OURS and algorithm.get("scaled", True):
+        more = algorithm.get("moment_rounds", 2)
+        algorithm["moment_rounds"] = 2 * more
+    rounds = row["rounds"] + (row["rounds"] if algorithm["name"] in FLOODED else more)
+    return row | {"rounds": rounds, "algorithm": algorithm}
+
+
+def on(row: Settings, link: str) -> Settings:
+    """The same on a network."""
+    parts = {f"network.{name}": NETWORKS[link].get(name, {}) for name in ("pacing", "link", "channel")}
+    return patient(row) | {"name": f"{row['name']} on {link}"} | parts
+
+
+def carried(row: Settings, rows: int, to: int) -> Settings:
+    """Settings of agents with so many rows for agents `to` whom others are dealt: what holds a model back is as 1/m."""
+    algorithm = dict(row["algorithm"])
+    for field in ("penalty", "eta", "dual_step"):
+        if field in algorithm:
+            algorithm[field] = float(f"{algorithm[field] * rows / to:.3g}")
+    if "agent_eta" in algorithm:
+        algorithm["agent_eta"] = [float(f"{value * rows / to:.3g}") for value in algorithm["agent_eta"]]
+    return row | {"algorithm": algorithm}
+
+
+def hundred(row: Settings) -> Settings:
+    """What was chosen for twenty agents, for a hundred: paths are longer, so there is more time for telling on."""
+    return patient(carried(row, 1750, 350)) | {"topology": row["topology"] | {"agents": 100}}
+
+
+def reports(choices: dict[str, list[Chosen]]) -> dict[str, dict[str, Any]]:
+    """The studies that report, by their names."""
+    rows = {name: [each.row(CASES[name]) for each in some] for name, some in choices.items()}
+    even = rows["adult"]
+    wide = [row | {"name": "pp-admm, float64", "network.codec": "float64"} for row in even if row["name"] == "pp-admm"]
+    ring = [row for row in even if row["name"] in ON_A_RING]
+    at_one = [row for row in ring if row["privacy.epsilon"] == 1.0]
+    unequal = [row for row in at_one if row["name"] != "one-shot-unscaled"]  # with 4,000 rows it cannot meet ε
+    lossy = [row for row in even if row["name"] in ON_NETWORKS]
+    networks = [on(row, link) for row in lossy for link in NETWORKS]
+    budgeted = [row for some in rows.values() for row in some if row["name"].startswith("frontier")]
+    loss = [on(row, link) for row in budgeted for link in ("ideal", "lossy WAN")]
+    told = {
+        "adult": study("frontier adult", "Which method errs least for its bytes at the same ε?", even + wide),
+        "networks": study("frontier networks", "What do real networks change?", networks, **WORK),
+        "loss": study("frontier loss", "What does a loss of 10 % cost?", loss, **WORK),
+        "skewed": study("frontier skewed", "What if labels and sizes are dealt unevenly?", unequal, **SKEWED),
+        "skewed-carried": study(
+            "frontier skewed carried",
+            "What if settings are those of the agent with the fewest rows?",
+            [carried(row, 7000, 4000) for row in unequal],
+            **SKEWED,
+        ),
+        "slanted": study("frontier slanted", "What if one agent has 1 % positives and another 48 %?", ring, **SLANTED),
+    }
+    if "twenty" in rows:
+        told["twenty"] = study("frontier twenty", "What if twenty agents have the rows of five?", rows["twenty"])
+        few = [hundred(row) for row in rows["twenty"]]
+        told["hundred"] = study("frontier hundred", "What if a hundred agents have the rows of five?", few)
+    elsewhere = [row for row in even + wide if row["name"].removesuffix(", float64") in ELSEWHERE]
+    for name, (data, agent_rows) in OTHER.items():
+        own = [carried(row, 7000, agent_rows) for row in elsewhere]
+        fields = {field: [value] for field, value in data.items()}
+        told[name] = study(f"frontier {name}", "Is it so on rows that nothing was chosen on?", own, **fields)
+    return told
+
+
+FLOODED = ("one-shot", "prox-rounds")
+BUDGETED = ("frontier, 10 kB", "frontier, 30 kB")
+RIVALS = ("pp-admm", "ipp-admm", "r-admm", "mr-admm", "pp-admm-few", "dp-gossip")
+ELSEWHERE = (*RIVALS, *BUDGETED)
+"""What is compared on other data."""
+ON_NETWORKS = (*RIVALS, *BUDGETED, *OURS, "pp-admm-averaged", "pp-admm-stopped", "cancelling-gossip")
+ON_A_RING = (*RIVALS, *BUDGETED, *OURS, "one-shot-unscaled", "pp-admm-averaged", "pp-admm-stopped")
+OTHER = {"ijcnn1": (IJCNN1, 7875), "waveform": (WAVEFORM, 7000)}
+"""Other data, and how many rows an agent has there."""
+
+
 def write_reports(results: Path) -> None:
     """The files of the studies that report, and what was chosen."""
     found = {name: chosen(case, results) for name, case in CASES.items() if tuned_whole(case, results)}
-    rows = {name: [each.row(CASES[name]) for each in some] for name, some in found.items()}
-    for name, content in reports(rows).items():
+    for name, content in reports(found).items():
         (HERE / f"{name}.toml").write_text(TOLD + tomli_w.dumps(content), encoding="utf-8")
     STORED.mkdir(parents=True, exist_ok=True)
     table = [

@@ -208,23 +208,14 @@ def regular_twenty() -> tuple[Entry, ...]:
     )
 
 
-def slanted_five() -> tuple[Entry, ...]:
-    """What is chosen anew where labels rise from agent to agent: our methods and PP-ADMM, over the same settings."""
-    return tuple(
-        entry for entry in ring_of_five() if entry.name in (*OURS, "pp-admm", "pp-admm-averaged", "pp-admm-few")
-    )
-
-
 IJCNN1 = {"data.source": "ijcnn1", "data.tuning": 4990}
 WAVEFORM = {"data.source": "waveform", "data.rows": 45_222}
-SLANTED = {"data.partition": "slanted.py:Slanted"}
 REGULAR = {"topology.kind": "regular", "topology.agents": 20, "topology.degree": 4}
 CASES = {
     case.name: case
     for case in (
         Case("adult", {}, ring_of_five(), budgets={"10 kB": 10e3, "30 kB": 30e3}),
         Case("twenty", REGULAR, regular_twenty(), budgets={"400 kB": 400e3}),
-        Case("slanted", SLANTED, slanted_five(), budgets={"10 kB": 10e3, "30 kB": 30e3}),
     )
 }
 

@@ -42,8 +42,6 @@ GOALS = (
     ("twenty agents, 400 kB", "twenty", "frontier, 400 kB", None, {0.25: 0.189, 1.0: 0.173, 4.0: 0.167}),
     ("1 to 48 % positives, 10 kB", "slanted", "frontier, 10 kB", None, {1.0: 0.170}),
     ("1 to 48 % positives, 30 kB", "slanted", "frontier, 30 kB", None, {1.0: 0.170}),
-    ("the same, chosen on such labels, 10 kB", "slanted-tuned", "frontier, 10 kB", None, {1.0: 0.170}),
-    ("the same, chosen on such labels, 30 kB", "slanted-tuned", "frontier, 30 kB", None, {1.0: 0.170}),
 )
 LOSS = 0.005
 """What a loss of 10 % may cost."""
@@ -218,26 +216,6 @@ def at_one_epsilon(runs: pl.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def compact(runs: pl.DataFrame) -> str:
-    """Errors at every ε, what a network adds to them, and costs at ε = 1, folded up."""
-    epsilons = sorted(runs["epsilon"].unique())
-    heads = " | ".join(f"error, ε = {e:g} | more than ideal" for e in epsilons)
-    lines = [f"| method | network | {heads} | kB | seconds | joules |", "|---|---|" + "---:|" * (2 * len(epsilons) + 3)]
-    for entry in entries(runs):
-        for link in runs["network"].unique(maintain_order=True):
-            part, cells = runs.filter(entry=entry, network=link), []
-            for epsilon in epsilons:
-                at = runs.filter(epsilon=epsilon)
-                more = "" if link == "ideal" else signed(lost(at, entry, link))
-                cells += [plus_minus(at.filter(entry=entry, network=link)["error"]), more]
-            middle = part.filter(epsilon=1.0)
-            seconds, joules = (float(middle[name].to_numpy().mean()) for name in ("simulated", "joules"))
-            costs = f"{kilobytes(middle)} | {seconds:.3g} | {joules:.3g}"
-            lines.append(f"| {titled(entry)} | {link} | " + " | ".join(cells) + f" | {costs} |")
-    table = "\n".join(lines)
-    return f"<details><summary>Every method on every network (costs at ε = 1)</summary>\n\n{table}\n\n</details>\n"
-
-
 def lost(runs: pl.DataFrame, entry: str, link: str) -> pl.Series:
     """How much more an entry errs on a network than on an ideal one, seed by seed."""
     own = runs.filter(entry=entry)
@@ -404,7 +382,7 @@ def draw(runs: pl.DataFrame, path: Path) -> None:
 def draw_costs(runs: pl.DataFrame, path: Path) -> None:
     """Error against seconds and joules: a column for each network that costs any, a row for each ε and cost."""
     style()
-    links, epsilons, known = ("lossy WAN", "4G", "radio cell"), sorted(runs["epsilon"].unique()), entries(runs)
+    links, epsilons = ("lossy WAN", "4G", "radio cell"), sorted(runs["epsilon"].unique())
     costs = [("simulated", "seconds"), ("joules", "joules of all agents")]
     figure, axes = plt.subplots(
         2 * len(epsilons), len(links), figsize=(11.0, 16.0), sharey="row", squeeze=False, layout="constrained"
@@ -413,8 +391,7 @@ def draw_costs(runs: pl.DataFrame, path: Path) -> None:
         for axis, link in zip(row, links, strict=True):
             part = runs.filter(network=link, epsilon=epsilon)
             for entry in ("one-shot", "prox-rounds", "noisy-nesterov", "pp-admm-few", "dp-gossip", *PAPERS[:3]):
-                if entry in known:
-                    point(axis, part.filter(entry=entry), x, entry)
+                point(axis, part.filter(entry=entry), x, entry)
             panel(axis, told)
             axis.set_title(f"{link}, ε = {epsilon:g}")
         row[0].set_ylabel("test error")
@@ -444,46 +421,6 @@ def error(runs: pl.DataFrame, entry: str) -> str:
     return f"{float(runs.filter(entry=entry)['error'].to_numpy().mean()):.3f}"
 
 
-ACROSS = (
-    ("Adult, five agents", "networks", FRONTIER),
-    ("Adult, five agents, 1 to 48 % positives", "slanted-networks", FRONTIER),
-    ("Adult, twenty agents", "twenty-networks", ("frontier, 400 kB",)),
-    ("Adult, twenty agents, 1 to 48 % positives", "twenty-slanted", ("frontier, 400 kB",)),
-    ("Adult, a hundred agents", "hundred-networks", ("frontier, 400 kB", "noisy-nesterov")),
-    ("Adult, a hundred agents, 1 to 48 % positives", "hundred-slanted", ("frontier, 400 kB", "noisy-nesterov")),
-    ("ijcnn1, five agents", "ijcnn1-networks", FRONTIER),
-    ("waveform, five agents", "waveform-networks", FRONTIER),
-)
-"""Where the frontier is held against the papers."""
-
-
-def across(stored: Path) -> str:
-    """The frontier's error less that of the best of the papers' methods in the same place, and its share of bytes."""
-    lines = [
-        "| where | network | method | ε = 0.25 | bytes | ε = 1 | bytes | ε = 4 | bytes |",
-        "|---|---|---|" + "---:|" * 6,
-    ]
-    for where, study, names in ACROSS:
-        path = stored / f"{study}.csv"
-        if not path.is_file():
-            lines.append(f"| {where} | not run |" + " |" * 7)
-            continue
-        runs = pl.read_csv(path).with_columns(pl.col("network").cast(pl.String).fill_null("ideal"))
-        for link in runs["network"].unique(maintain_order=True):
-            for entry in names:
-                part = runs.filter(network=link)
-                cells = [cell for epsilon in (0.25, 1.0, 4.0) for cell in versus(part, entry, epsilon)]
-                lines.append(f"| {where} | {link} | {titled(entry)} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def versus(runs: pl.DataFrame, entry: str, epsilon: float) -> list[str]:
-    """An entry less the papers' best at one ε, seed by seed, and its share of the bytes."""
-    both = paired(runs, entry, best_paper(runs, epsilon)).filter(epsilon=epsilon)
-    share = both["wire_bytes"].sum() / both["wire_bytes_other"].sum()
-    return [signed(both["error"] - both["error_other"]), f"{share:.0%}"]
-
-
 def audits(table: pl.DataFrame) -> str:
     """What an auditor found of each method."""
     lines = ["| method | verdict | noise less than this share would be seen |", "|---|---|---:|"]
@@ -497,22 +434,14 @@ PARTS: dict[str, Callable[[pl.DataFrame], str]] = {
     "adult": whole,
     "networks": networks,
     "slanted": by_epsilon,
-    "slanted-tuned": by_epsilon,
-    "slanted-networks": compact,
     "skewed": by_epsilon,
     "skewed-carried": by_epsilon,
     "twenty": by_epsilon,
-    "twenty-slanted": by_epsilon,
-    "twenty-networks": compact,
     "hundred": by_epsilon,
-    "hundred-slanted": by_epsilon,
-    "hundred-networks": compact,
     "ijcnn1": whole,
-    "ijcnn1-networks": compact,
     "waveform": whole,
-    "waveform-networks": compact,
 }
-FIGURES = {"adult": draw, "networks": draw_costs, "twenty-networks": draw_costs}
+FIGURES = {"adult": draw, "networks": draw_costs}
 
 
 def told(page: str, stored: Path) -> str:
@@ -523,8 +452,7 @@ def told(page: str, stored: Path) -> str:
         page = filled(page, f"frontier-{name}", f"\n{text}\n")
     adult = stored / "adult.csv"
     ideas = worth(pl.read_csv(adult)) if adult.is_file() else f"{MISSING}\n"
-    page = filled(filled(page, "frontier-worth", f"\n{ideas}\n"), "frontier-across", f"\n{across(stored)}\n")
-    return filled(page, "frontier-goals", f"\n{goals(stored)}\n")
+    return filled(filled(page, "frontier-worth", f"\n{ideas}\n"), "frontier-goals", f"\n{goals(stored)}\n")
 
 
 def headline(readme: str, stored: Path) -> str:
