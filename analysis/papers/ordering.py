@@ -85,7 +85,7 @@ def markdown(found: pl.DataFrame) -> str:
 def draw(study: StudyResult) -> Drawing:
     """A point and its interval a method, best on top."""
     found = table(study)
-    figure, axes = panels(1, 1, width=6.4, height=3.6)
+    figure, axes = panels(1, 1, width=7.2, height=3.6)
     place = axes[0][0]
     for height, row in enumerate(reversed(found.to_dicts())):
         error, colour = row["mean_test_error"], COLOURS[CONTROL if row["method"] == STOPPED else row["method"]]
