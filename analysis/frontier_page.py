@@ -404,7 +404,7 @@ def draw(runs: pl.DataFrame, path: Path) -> None:
 def draw_costs(runs: pl.DataFrame, path: Path) -> None:
     """Error against seconds and joules: a column for each network that costs any, a row for each ε and cost."""
     style()
-    links, epsilons, known = ("lossy WAN", "4G", "radio cell"), sorted(runs["epsilon"].unique()), entries(runs)
+    links, epsilons = ("lossy WAN", "4G", "radio cell"), sorted(runs["epsilon"].unique())
     costs = [("simulated", "seconds"), ("joules", "joules of all agents")]
     figure, axes = plt.subplots(
         2 * len(epsilons), len(links), figsize=(11.0, 16.0), sharey="row", squeeze=False, layout="constrained"
@@ -413,8 +413,7 @@ def draw_costs(runs: pl.DataFrame, path: Path) -> None:
         for axis, link in zip(row, links, strict=True):
             part = runs.filter(network=link, epsilon=epsilon)
             for entry in ("one-shot", "prox-rounds", "noisy-nesterov", "pp-admm-few", "dp-gossip", *PAPERS[:3]):
-                if entry in known:
-                    point(axis, part.filter(entry=entry), x, entry)
+                point(axis, part.filter(entry=entry), x, entry)
             panel(axis, told)
             axis.set_title(f"{link}, ε = {epsilon:g}")
         row[0].set_ylabel("test error")
@@ -512,7 +511,7 @@ PARTS: dict[str, Callable[[pl.DataFrame], str]] = {
     "waveform": whole,
     "waveform-networks": compact,
 }
-FIGURES = {"adult": draw, "networks": draw_costs, "twenty-networks": draw_costs}
+FIGURES = {"adult": draw, "networks": draw_costs}
 
 
 def told(page: str, stored: Path) -> str:
