@@ -168,9 +168,7 @@ class Comparison(Sequence[Result]):
     @property
     def caveats(self) -> list[str]:
         """What the proven ε of some of them does not cover."""
-        told = (result.summary["privacy"] for result in self)
-        known = (each.get("caveats", ()) for each in told if each["proven_epsilon"] is not None)
-        return [*dict.fromkeys(caveat for caveats in known for caveat in caveats)]
+        return fitness.uncovered(result.summary["privacy"] for result in self)
 
     def __repr__(self) -> str:
         lines = [told_of(result.headline) for result in self]

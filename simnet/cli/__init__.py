@@ -6,12 +6,13 @@ A user's mistake is one sentence on stderr and exit code 2. Ctrl-C is exit code 
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from simnet.cli import live_commands as live
 from simnet.cli import log_commands as log
@@ -33,6 +34,14 @@ class _RunByDefault(TyperGroup):
         if args and args[0] not in self.commands and args[0] != "--help":
             args = ["run", *args]
         return super().parse_args(ctx, args)
+
+
+class _InWords(TyperCommand):
+    """Its help names no types of Python: typer says `RUN <list[Path]>` of an argument that may be repeated."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        super().format_help(ctx, formatter)
+        formatter.buffer[:] = [re.sub(r" <list\[\w+\]>", "", piece) for piece in formatter.buffer]
 
 
 app = typer.Typer(
@@ -91,7 +100,7 @@ for group, commands in (
     (live_app, (live.run, live.init, live.merge)),
 ):
     for command in commands:
-        group.command(name=command.__name__.rstrip("_"))(command)
+        group.command(name=command.__name__.rstrip("_"), cls=_InWords)(command)
 app.add_typer(log_app, name="log")
 app.add_typer(live_app, name="live")
 

@@ -19,7 +19,10 @@ _MARKS = {"passed": "green", "failed": "bold red", "not applicable": "dim"}
 
 
 def check(
-    part: Annotated[str, typer.Argument(help="my_file.py:MyMethod, package.module:MyMethod, or a word such as admm.")],
+    part: Annotated[
+        str,
+        typer.Argument(help="my_file.py:MyMethod, package.module:MyMethod, or a word such as admm.", metavar="PART"),
+    ],
     scenario: Annotated[Path | None, typer.Option(help="Try it in this scenario, not in a small world.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Leave live runs and audits out.")] = False,
     sets: Set = None,

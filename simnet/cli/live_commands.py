@@ -89,7 +89,7 @@ def _agents(scenario: Scenario) -> int:
 
 
 def merge(
-    folders: Annotated[list[Path], typer.Argument(help="The state folders of all agents.", metavar="DIR...")],
+    folders: Annotated[list[Path], typer.Argument(help="The state folders of all agents.", metavar="DIR")],
     file: Annotated[
         Path | None, typer.Option("--scenario", help="The scenario; default: as the agents kept it.")
     ] = None,

@@ -15,7 +15,7 @@ Run = Annotated[Path, typer.Argument(help="Run folder or event log.", metavar="R
 
 
 def verify(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders, event logs or bundles (.zip).", metavar="RUN...")],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, event logs or bundles (.zip).", metavar="RUN")],
     rerun: Annotated[
         bool, typer.Option("--rerun", help="Also run its scenario again, with the files that it names, and compare.")
     ] = False,

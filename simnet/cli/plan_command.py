@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 
 def plan(
-    data: Annotated[str, typer.Argument(help="A table (CSV, LIBSVM, NPZ, MAT), or a name such as adult.")],
+    data: Annotated[
+        str, typer.Argument(help="A table (CSV, LIBSVM, NPZ, MAT), or a name such as adult.", metavar="TABLE")
+    ],
     target: Annotated[float, typer.Option(help="The test error to reach.")],
     epsilon: Annotated[float, typer.Option(help="ε of the whole run.")] = 1.0,
     delta: Annotated[float | None, typer.Option(help="δ; default: below one over the training rows.")] = None,
     label: Annotated[str | None, typer.Option(help="The label's column; default: the last.", metavar="COLUMN")] = None,
-    positive: Annotated[str | None, typer.Option(help="The label that counts as +1.", metavar="LABEL")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The label that counts as +1, and all others as −1.", metavar="LABEL")
+    ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(help="A column to leave out; may be repeated.", metavar="COLUMN")
     ] = None,

@@ -13,7 +13,9 @@ from simnet.cli.output import say
 
 
 def list_(
-    file: Annotated[Path | None, typer.Argument(help="A Python file of your own parts; its code runs.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="A Python file of your own parts; its code runs.", metavar="FILE")
+    ] = None,
     json: Json = False,
 ) -> None:
     """List algorithms, topologies, links and all other parts. Of a Python file: its parts, with their fields."""
@@ -50,7 +52,7 @@ def scenarios(json: Json = False) -> None:
 
 
 def init(
-    path: Annotated[Path | None, typer.Argument(help="File to write; default: scenario.toml.")] = None,
+    path: Annotated[Path | None, typer.Argument(help="File to write; default: scenario.toml.", metavar="FILE")] = None,
     source: Annotated[
         str | None,
         typer.Option("--from", metavar="NAME", help="Write one of `simnet scenarios`, and the files it names."),
@@ -58,7 +60,7 @@ def init(
     method: Annotated[
         Path | None, typer.Option(help="Write a commented method of your own into this file instead.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a commented scenario, or a method, to start from. `--from` writes one of simnet's own scenarios."""
     if method is not None:

@@ -125,7 +125,9 @@ def reach(
 
 def query(
     sql: Annotated[str, typer.Argument(help="For example: select seed, test_error from runs", metavar="SQL")],
-    place: Annotated[Path, typer.Argument(help="A study's folder, or a folder of studies.")] = Path("results"),
+    place: Annotated[Path, typer.Argument(help="A study's folder, or a folder of studies.", metavar="FOLDER")] = Path(
+        "results"
+    ),
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")] = False,
     json: Json = False,
 ) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 NO_NOISE = "protects nobody: no noise is added"
 FROM_SEED = "not for publication with private data: the noise is drawn from the seed, and can be taken off again"
 FROM_SECRET = "for its owner: it holds figures that no noise protects; `simnet publish` makes a record without them"
@@ -42,3 +45,9 @@ PREPARED_BY = {
     "means": MEANS_FILL,
     "unlabelled": UNLABELLED_TELL,
 }
+
+
+def uncovered(accounts: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What the proven ε of some runs does not cover, by what their summaries say of privacy."""
+    known = (each.get("caveats", ()) for each in accounts if each["proven_epsilon"] is not None)
+    return [*dict.fromkeys(caveat for caveats in known for caveat in caveats)]

@@ -19,7 +19,15 @@ from simnet.methods import METHODS
 
 COLOURS = {name: method.colour for name, method in METHODS.items()}
 """One colour per method, on every page as in every figure: Okabe and Ito's, which colour-blind readers tell apart."""
-ON_DARK = {"#000000": "#EDEDED", "#0072B2": "#4BA3DD", "#009E73": "#2FBF95", "#D55E00": "#F07F2E"}
+ON_DARK = {
+    "#000000": "#EDEDED",
+    "#0072B2": "#4BA3DD",
+    "#009E73": "#2FBF95",
+    "#D55E00": "#F07F2E",
+    "#004488": "#7A9FDB",
+    "#661100": "#C9705C",
+    "#332288": "#9C8FE6",
+}
 """Those that are too dark for a dark page, and the lighter tones that stand for them there."""
 
 

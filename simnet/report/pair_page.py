@@ -8,6 +8,8 @@ from string import Template
 from typing import Any
 
 from simnet.errors import SimnetError
+from simnet.record.fitness import uncovered
+from simnet.record.formats import caveats_html
 from simnet.report.page import asset, colours, page
 from simnet.report.run_facts import RunFacts
 from simnet.report.run_page import card_entries, replay_data
@@ -39,7 +41,10 @@ def pair_page(first: RunFacts, second: RunFacts) -> str:
     scenarios = dict.fromkeys(run.summary["scenario"] for run in runs)
     title = " and ".join(scenarios)
     body = Template(asset("pair.html")).substitute(
-        title=html.escape(title), first=html.escape(names[0]), second=html.escape(names[1])
+        title=html.escape(title),
+        first=html.escape(names[0]),
+        second=html.escape(names[1]),
+        caveats=caveats_html(uncovered(run.summary["privacy"] for run in runs)),
     )
     return page(title, colours(first.summary["algorithm"]), body, _SCRIPTS, data)
 

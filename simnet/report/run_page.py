@@ -80,7 +80,7 @@ def _data(run: RunFacts, toml: str) -> dict[str, Any]:
         **replay_data(run),
         "links_in_all": len(run.links.rows),
         "rounds_in_all": len(run.rounds),
-        "agents": columns(run.agents),
+        "agents": columns(_named(run)),
         "staleness": {"value": list(run.staleness), "count": list(run.staleness.values())},
         "flow": run.flow.intervals(),
         "charges": columns(run.charges.entries),
@@ -89,6 +89,12 @@ def _data(run: RunFacts, toml: str) -> dict[str, Any]:
         "accounts": columns(run.charges.accounts),
         "toml": toml,
     }
+
+
+def _named(run: RunFacts) -> Sequence[Row]:
+    """The rows of the agents, with the names that a map gave them."""
+    names = run.start.names
+    return run.agents if names is None else [row | {"name": names[row["agent"]]} for row in run.agents]
 
 
 def card_entries(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -29,5 +30,11 @@ def test_no_command_is_told_by_half_a_sentence(group):
 
 
 def test_no_value_goes_by_the_name_of_a_type_of_python():
-    for command in ("agent", "live init", "run", "compare"):
+    for command in ("agent", "live init", "live merge", "log verify", "run", "compare"):
         assert "list[" not in told(*command.split())
+
+
+def test_what_a_command_takes_is_written_in_capitals():
+    for command in ("plan", "init", "list", "check", "query", "run", "log verify", "live merge"):
+        usage = told(*command.split()).splitlines()[0]
+        assert re.search(r"(\[OPTIONS\]|\]|\}) [\[{][A-Z|]+[\]}](\.\.\.)?$", usage), usage

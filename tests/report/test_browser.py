@@ -310,3 +310,28 @@ def test_curves_of_two_runs_share_their_charts(tab, pair):
     assert tab.ask(lines) == [2, 2, 2, 1], "plain ADMM has no ε"
     tab.ask("along.value = 'wire_bytes'; along.dispatchEvent(new Event('change'))")
     assert len(tab.ask(lines)) == 3
+
+
+def test_agents_of_a_map_have_their_names_and_no_spreadsheet_takes_one_for_a_formula(tab, tmp_path):
+    (tmp_path / "map.csv").write_text("source,target\n=1+1,-port\n-port,Süd & Co\nSüd & Co,=1+1\n", encoding="utf-8")
+    content = SCENARIO | {"rounds": 2, "topology": {"kind": "file", "file": "map.csv"}}
+    folder = run(Scenario.of(content, folder=tmp_path), tmp_path / "runs").folder
+    tab.open(report(folder))
+    assert tab.ask("document.querySelector('#agent-table th:nth-child(2)').textContent") == "name"
+    third = "document.querySelector('#agent-table tbody tr:nth-child(3) td:nth-child(2)').textContent"
+    assert tab.ask(third) == "Süd & Co"
+    tab.ask("URL.createObjectURL = (blob) => { window.saved = blob; return '#'; }")
+    tab.ask("document.querySelector('#agent-table .foot button').click()")
+    first, *rows = tab.ask("window.saved.text()").splitlines()
+    at = first.split(",").index("name")
+    assert [row.split(",")[at] for row in rows] == ["'=1+1", "'-port", "Süd & Co"]
+
+
+def test_a_panel_does_not_name_fields_that_its_settings_do_not_have(tab, tmp_path):
+    methods = [{"name": "pp-admm", "eta": 0.5}, {"name": "pp-admm", "eta": 0.6}, {"name": "one-shot"}]
+    scenario = worlds.STUDIED | {"privacy": {"epsilon": 20.0}}
+    content = worlds.study_content(scenario=scenario, grid={"algorithm": methods}, replicates=1)
+    found = simnet.study(content, tmp_path, workers=1)
+    tab.open(report(found.folder))
+    spans = "[...document.querySelectorAll('#multiple-charts figcaption > span:first-child')]"
+    assert tab.ask(f"{spans}.map((each) => each.textContent)") == ["eta 0.5", "eta 0.6", "without eta"]

@@ -17,7 +17,7 @@ from simnet import Scenario, run
 from simnet.errors import SimnetError
 from simnet.methods import METHODS
 from simnet.report import report
-from simnet.report.page import embedded
+from simnet.report.page import asset, colours, embedded
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & 'co'"
 
@@ -50,6 +50,19 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.seen.append((tag, dict(attrs)))
+
+
+def brightness(colour: str) -> float:
+    """The relative luminance of WCAG 2."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_line_of_every_method_is_seen_on_a_dark_page(method):
+    card = re.findall(r"--card: (#\w{6});", asset("page.css"))[1]
+    assert (brightness(colours(method)[1]) + 0.05) / (brightness(card) + 0.05) > 3
 
 
 def test_a_name_full_of_markup_stays_a_name(page):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simnet import SimnetError, run
+from simnet.record.fitness import LABELS_DEAL
 from simnet.report import report
 from tests.called import called
 from tests.worlds import TICKS, world
@@ -20,6 +21,14 @@ def test_two_runs_of_one_method_are_told_apart_by_their_seeds(runs, tmp_path):
     page = report(runs[0], tmp_path / "both.html", beside=runs[1]).read_text(encoding="utf-8")
     assert "<figcaption>admm, seed 1</figcaption>" in page
     assert "<figcaption>admm, seed 2</figcaption>" in page
+
+
+def test_it_says_once_what_a_proven_epsilon_does_not_cover(tmp_path):
+    private = {"algorithm": {"name": "pp-admm", "eta": 0.05}, "privacy.epsilon": 50.0, "data.partition": "skewed"}
+    there = world(**private, **{"network.pacing": TICKS, "rounds": 3})
+    first, second = (run(each, tmp_path).folder for each in (there, there.with_(seed=2)))
+    page = report(first, tmp_path / "both.html", beside=second).read_text(encoding="utf-8")
+    assert page.count(f"ε does not cover: {LABELS_DEAL}") == 1
 
 
 def test_a_run_beside_itself_is_the_first_and_the_second(runs, tmp_path):

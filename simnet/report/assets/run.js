@@ -70,7 +70,7 @@ const rare = (key, title = key) => ({ ...column(key, title), rare: true });
 showTable(byId("link-table"), `${data.name}-links`, [column("a", "from"), column("b", "to"), column("messages", "messages"),
   column("failed_share", "failed", format.percent), column("wire_bytes", "bytes", format.bytes), rare("lost"), rare("overflowed"),
   rare("unreachable"), rare("refused"), rare("retransmissions", "repeated")], data.links);
-showTable(byId("agent-table"), `${data.name}-agents`, [column("agent", "agent"), column("rows", "rows"), column("degree", "degree"),
+showTable(byId("agent-table"), `${data.name}-agents`, [column("agent", "agent"), column("name", "name", format.text, "text"), column("rows", "rows"), column("degree", "degree"),
   column("test_error", "test error", data.test_error_is ? format.figure : format.percent), column("train_loss", "loss", format.figure), column("proven_epsilon", "ε proven", format.figure),
   column("claimed_epsilon", "ε claimed", format.figure), column("declared_epsilon", "ε declared", format.figure), column("broadcasts", "sent"), rare("skips"), column("messages", "messages"),
   column("delivered", "delivered"), rare("lost"), rare("overflowed"), rare("unreachable"), rare("refused"), rare("retransmissions", "repeated"),
@@ -84,7 +84,7 @@ addEventListener("beforeprint", () => document.querySelectorAll("details").forEa
 function showPrivacy() {
   const epsilon = [column("proven_epsilon", "ε proven", format.figure), column("claimed_epsilon", "ε claimed", format.figure), column("declared_epsilon", "ε declared", format.figure)];
   showTable(byId("account-table"), `${data.name}-accounts`, [column("agent", "agent"), column("charges", "charges"), ...epsilon,
-    ...(new Set(data.accounts.basis).size > 1 ? [column("basis", "basis", format.text, "long")] : [])], data.accounts);
+    ...(new Set(data.accounts.basis).size > 1 ? [column("basis", "basis", format.text, "text")] : [])], data.accounts);
   showTable(byId("kind-table"), `${data.name}-mechanisms`, [column("mechanism", "mechanism", format.text, "text"), column("spent_on", "paid for", format.text, "text"),
     column("agents", "agents", format.text, "text"), column("rounds", "rounds", format.text, "text"), column("charges", "charges"), column("times", "uses"),
     column("parameters", "numbers", format.text, "long"), column("theorem", "theorem", format.text, "long")], data.kinds);

@@ -23,8 +23,12 @@ const HUES = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", 
 const DASHES = ["none", "7 3", "2 3", "9 3 2 3"];
 const MOST_PANELS = 24;
 const shown = (value) => (typeof value === "number" ? String(+value.toPrecision(6)) : value == null ? "–" : String(value));
-/** A setting in words, without fields that are the same everywhere. */
-const text = (i, skipped = -1) => data.moving.filter((f) => f !== skipped).map((f) => `${labels[f]} ${shown(data.values[i][f])}`).join(", ") || "all settings";
+/** A setting in words, without fields that are the same everywhere and without those that it does not have. */
+function text(i, skipped = -1) {
+  const said = data.moving.filter((f) => f !== skipped), there = said.filter((f) => data.values[i][f] != null);
+  if (!said.length) return "all settings";
+  return there.length ? there.map((f) => `${labels[f]} ${shown(data.values[i][f])}`).join(", ") : `without ${said.map((f) => labels[f]).join(", ")}`;
+}
 
 const capital = (words) => words[0].toUpperCase() + words.slice(1);
 

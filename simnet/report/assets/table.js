@@ -59,7 +59,9 @@ function compared(a, b) {
 
 function csvText(table) {
   const names = Object.keys(table);
-  const cell = (v) => (v == null ? "" : /[",\n]/.test(String(v)) ? `"${String(v).replaceAll('"', '""')}"` : String(v));
+  // A text that a spreadsheet would take for a formula gets an apostrophe.
+  const harmless = (v) => (typeof v === "string" && /^[=+\-@\t\r]/.test(v) && !/^[+-]?\d+(\.\d*)?(e[+-]?\d+)?$/i.test(v) ? `'${v}` : String(v));
+  const cell = (v) => (v == null ? "" : /[",\n\r]/.test(String(v)) ? `"${harmless(v).replaceAll('"', '""')}"` : harmless(v));
   const rows = table[names[0]].map((_, i) => names.map((name) => cell(table[name][i])).join(","));
-  return [names.join(","), ...rows].join("\n") + "\n";
+  return [names.map(cell).join(","), ...rows].join("\n") + "\n";
 }
