@@ -23,6 +23,7 @@ from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.row_objective import Objective
 from simnet.learning.yardsticks import Yardsticks, yardsticks
+from simnet.memo import NOTHING, Known, Memo
 from simnet.methods.advice import Advice
 from simnet.methods.method import AgentSize, Calibration
 from simnet.network.codec import unsurvived
@@ -37,6 +38,7 @@ from simnet.privacy.noise_key import fingerprint, fresh_key, noise_root, read_ke
 from simnet.record.bus import Bus
 from simnet.scenario import Network, Scenario
 from simnet.scenario.extremes import within_numbers
+from simnet.scenario.inputs import hashes, row_files
 from simnet.scenario.sizes import refuse_what_is_too_large
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.memory import gc_paused
@@ -65,6 +67,8 @@ class World:
     reporting: Reporting | None = None
     noise_key: str | None = None
     """SHA-256 of the key that noise comes from; None if it comes from the seed."""
+    known: Known = NOTHING
+    """What is known of these rows under this task from other runs."""
 
     @property
     def agents(self) -> int:
@@ -77,34 +81,43 @@ class World:
 
     def yardsticks(self) -> Yardsticks:
         """What a test error of this world is held against; computed from all rows, without noise."""
-        return yardsticks(self.objectives, self.learning.test, self.scenario.learned)
+        return yardsticks(self.objectives, self.learning.test, self.scenario.learned, self.known)
 
 
 @gc_paused()
-def build(scenario: Scenario) -> World:
-    """Load the data, draw the graph, calibrate the noise; what would be too large is refused before."""
+def build(scenario: Scenario, memo: Memo | None = None) -> World:
+    """Load the data, draw the graph, calibrate the noise; what would be too large is refused before.
+
+    What other runs have left in a `memo` is not computed again. A run with somebody's own parts, of which nobody knows
+    what they look at, leaves nothing there, nor does one whose noise is secret.
+    """
     refuse_what_is_too_large(scenario)
+    if any(scenario.foreign()) or scenario.privacy.noise != "seed":
+        memo = None
+    known = NOTHING if memo is None else Known(memo)
     with within_numbers(scenario):
-        return _build(scenario)
+        return _build(scenario, known)
 
 
-def _build(scenario: Scenario) -> World:
+def _build(scenario: Scenario, known: Known) -> World:
     edges = draw_graph(scenario)
     for observer in scenario.privacy.observers:
         known_agents(() if isinstance(observer, str) else observer, edges, "privacy.observers")
-    dealt = deal_data(scenario, edges.number_of_nodes())
+    rows = place_of_rows(scenario, edges.number_of_nodes(), known)
+    dealt = known_data(scenario, edges.number_of_nodes(), rows)
     streams, noise_key = draw_from(scenario, dealt.parts)
     held, reporting = hold(scenario, edges, dealt.parts, streams)
     refuse_what_never_passes(scenario, edges, model_length(scenario, dealt.test))
     refuse_what_gets_lost(scenario, edges)
-    known: dict[AgentSize, AgentSize] = {}
+    alike: dict[AgentSize, AgentSize] = {}
     each = (agent_size(scenario, part, edges.degree[agent]) for agent, part in enumerate(held))
-    sizes = [known.setdefault(size, size) for size in each]  # agents that are alike share one
-    calibration = calibrate(scenario, sizes)
-    own = own_objectives(scenario, dealt.parts, calibration.regulariser)
+    sizes = [alike.setdefault(size, size) for size in each]  # agents that are alike share one
+    calibration = calibrate(scenario, sizes, known)
+    under_task = rows.under(scenario.learned.model_dump_json())
+    own = own_objectives(scenario, dealt.parts, calibration.regulariser, under_task)
     trained = own if reporting is None else training(scenario, held, calibration.regulariser)
     kept = replace(dealt, parts=PartsOfObjectives(dealt.parts[0].name, own))
-    return World(scenario, edges, kept, sizes, calibration, own, trained, streams, reporting, noise_key)
+    return World(scenario, edges, kept, sizes, calibration, own, trained, streams, reporting, noise_key, under_task)
 
 
 def draw_graph(scenario: Scenario) -> nx.Graph[int]:
@@ -112,10 +125,33 @@ def draw_graph(scenario: Scenario) -> nx.Graph[int]:
     return scenario.topology.draw(Streams(scenario.seed).generator("topology"), scenario.find)
 
 
+def place_of_rows(scenario: Scenario, agents: int, known: Known) -> Known:
+    """The place of what depends on how the rows are dealt: under everything that `deal_data` looks at."""
+    if not known.memo.keeps:
+        return known
+    data, method = scenario.data, scenario.algorithm
+    files = hashes(row_files(scenario))
+    return known.under(
+        data.model_dump_json(), files, scenario.seed, agents, method.public_share, scenario.learned.labels
+    )
+
+
 def deal_data(scenario: Scenario, agents: int) -> DealtData:
     """The rows of each agent, the test set, and the public rows that the method asks for."""
     share, labels = scenario.algorithm.public_share, scenario.learned.labels
     return deal(scenario.data, scenario.seed, scenario.find, agents, share, labels)
+
+
+def known_data(scenario: Scenario, agents: int, rows: Known) -> DealtData:
+    """The same, from whoever has dealt them before; `rows` is their place."""
+
+    def dealt() -> DealtData:
+        found = deal_data(scenario, agents)
+        if place_of_rows(scenario, agents, Known(rows.memo)) != rows:
+            raise ScenarioError(f"data.source = {scenario.data.source.word!r}: its file has changed while it was read")
+        return found
+
+    return rows.recall("rows", make=dealt)
 
 
 def model_length(scenario: Scenario, rows: Dataset) -> int:
@@ -189,12 +225,13 @@ def _arrived(who: str, part: Dataset, reports: Reports) -> Dataset:
     return part if reports.delivered == part.rows else part.take(np.flatnonzero(reports.arrived))
 
 
-def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
+def calibrate(scenario: Scenario, sizes: Sequence[AgentSize], known: Known = NOTHING) -> Calibration:
     """Every agent's noise."""
-    privacy, method = scenario.privacy, scenario.algorithm
-    method.refuse_growth(scenario.rounds)
+    privacy, method, rounds = scenario.privacy, scenario.algorithm, scenario.rounds
+    method.refuse_growth(rounds)
+    told = (method.model_dump_json(), privacy.model_dump_json(), rounds, *sizes) if known.memo.keeps else ()
     try:
-        found = method.calibrate(privacy, sizes, scenario.rounds)
+        found = known.recall("calibration", *told, make=lambda: method.calibrate(privacy, sizes, rounds))
     except BudgetError as error:
         advice = Advice(method, privacy, sizes, scenario.rounds)
         raise ScenarioError(f"privacy.epsilon = {privacy.epsilon:g}: {advice.sentence(error)}") from None
@@ -218,10 +255,20 @@ def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     return found
 
 
-def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[Objective]:
+def own_objectives(
+    scenario: Scenario, parts: Sequence[Dataset], regulariser: float, known: Known = NOTHING
+) -> list[Objective]:
     """Each agent's f_i on its own rows."""
     task, weight = scenario.learned, scenario.algorithm.weight
-    return [task.made(part, regulariser, weight) for part in parts]
+
+    def made() -> tuple[Objective, ...]:
+        objectives = tuple(task.made(part, regulariser, weight) for part in parts)
+        if known.memo.keeps:
+            for agent, objective in enumerate(objectives):
+                objective.known = known.under(regulariser, weight, agent)
+        return objectives
+
+    return list(known.recall("objectives", regulariser, weight, make=made))
 
 
 def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[Objective]:

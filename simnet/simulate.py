@@ -13,7 +13,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, overload
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from simnet.agent.neighbourhood import Neighbourhood
 from simnet.agent.outputs import headline
@@ -26,6 +25,7 @@ from simnet.diagnostics import tell
 from simnet.errors import LogError, ScenarioError, ScenarioWarning
 from simnet.learning.evaluation import Evaluator, Scoreboard
 from simnet.learning.task import Task
+from simnet.memo import ROOM, Memo
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
 from simnet.network.topology import agent_names
@@ -45,6 +45,7 @@ from simnet.sim.engine import VirtualEngine
 from simnet.sim.faults import happenings, schedule
 from simnet.sim.memory import gc_paused
 from simnet.streams import Streams
+from simnet.threads import one_thread
 from simnet.version import VERSION
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class Result:
     @property
     def events(self) -> Iterator[tuple[int, float, events.Event]]:
         """The event stream, as (seq, t, event), read from the log and checked on the way."""
+        if not self.log:
+            raise LogError("log = False: this run has kept no log, so its events are gone")
         return read(self.log, Allowance(LogError, _OWN))
 
     @property
@@ -169,6 +172,8 @@ def run(
     *,
     progress: Progress | None = None,
     attach: Sequence[Attachment] = (),
+    memo: Memo | None = None,
+    log: bool = True,
 ) -> Result:
     """Simulate a scenario. A `ScenarioWarning` says what its author should know before.
 
@@ -177,6 +182,8 @@ def run(
         out: where run folders go; None keeps everything in memory.
         progress: told after every evaluated round.
         attach: the user's own SimPy processes, such as cross traffic; the log names them.
+        memo: what other runs have computed that is no chance of theirs, such as the same rows; no number depends on it.
+        log: whether the log is kept; without it the result has a digest and no events.
 
     >>> from simnet import Scenario, run
     >>> quick = {"data": {"source": "synthetic"}, "algorithm": {"name": "admm"}, "rounds": 2}
@@ -193,25 +200,30 @@ def run(
     started, needed = perf_counter(), estimate(scenario)
     if needed.time > _LONG:
         warnings.warn(f"the run needs {needed}, by a rough estimate", ScenarioWarning, stacklevel=2)
-    built = build(scenario)
+    built = build(scenario, memo)
     tell(
         "world built",
         scenario=scenario.name,
         method=scenario.algorithm.name,
         agents=built.agents,
         links=built.graph.number_of_edges(),
-        rows=sum(built.learning.rows),
+        rows=sum(each.rows for each in built.objectives),
         seconds=round(perf_counter() - started, 3),
     )
     for sentence in cautions(built):
         warnings.warn(sentence, ScenarioWarning, stacklevel=2)
     # An error of the user's own processes is theirs.
     with nullcontext() if attach else within_numbers(scenario):
-        return keep(built, out, lambda bus: play(built, bus, attach=attach), progress=progress)
+        return keep(built, out, lambda bus: play(built, bus, attach=attach), progress=progress, log=log)
 
 
 def keep(
-    built: World, out: str | Path | None, happen: Callable[[Bus], None], *, progress: Progress | None = None
+    built: World,
+    out: str | Path | None,
+    happen: Callable[[Bus], None],
+    *,
+    progress: Progress | None = None,
+    log: bool = True,
 ) -> Result:
     """Let a run of a world happen on a bus, and keep its record: in a run folder under `out`, or in memory.
 
@@ -220,7 +232,7 @@ def keep(
     scenario = built.scenario
     if out is None:
         sink = io.BytesIO()
-        metrics, digest, wall = record(scenario, sink, happen, progress=progress)
+        metrics, digest, wall = record(scenario, sink if log else None, happen, progress=progress)
         summary = metrics.summary(digest, wall) | {"yardsticks": built.yardsticks().figures()}
         return Result(scenario, summary, metrics.rounds, metrics.agents, sink.getvalue())
     with RunFolder(Path(out), scenario.name) as folder:
@@ -231,9 +243,9 @@ def keep(
 
 
 def record(
-    scenario: Scenario, sink: BinaryIO, happen: Callable[[Bus], None], *, progress: Progress | None = None
+    scenario: Scenario, sink: BinaryIO | None, happen: Callable[[Bus], None], *, progress: Progress | None = None
 ) -> tuple[Metrics, str, float]:
-    """Let something happen on a bus: the log goes to `sink`; metrics, digest and wall seconds come back.
+    """Let something happen on a bus: the log goes to `sink`, if any; metrics, digest and wall seconds come back.
 
     One BLAS thread: agents are small, and workers must not fight.
     """
@@ -246,7 +258,7 @@ def record(
     if progress is not None:
         subscribers.append(_watcher(progress, scenario.rounds))
     started = perf_counter()
-    with threadpool_limits(1):
+    with one_thread():
         happen(Bus(*subscribers))
     writer.close()
     wall = perf_counter() - started
@@ -340,7 +352,7 @@ def scoreboard(built: World) -> Scoreboard:
     """What turns the agents' states into figures, round by round."""
     test, scenario = built.learning.test, built.scenario
     names, counts = [output.called for output in scenario.output], headline(scenario.output)
-    evaluator = Evaluator(built.objectives, test, scenario.learned, scenario.metric, names, counts)
+    evaluator = Evaluator(built.objectives, test, scenario.learned, scenario.metric, names, counts, built.known)
     return Scoreboard(evaluator, built.agents, built.objectives[0].start, scenario.rounds, len(names))
 
 
@@ -411,10 +423,11 @@ def compare(
         scenario.method(name)
     results: list[Result] = []
     refused: dict[str, ScenarioError] = {}
+    memo = Memo(ROOM)
     for done, name in enumerate(methods):
         told = _shifted(progress, done, len(methods)) if progress else None
         try:
-            results.append(run(scenario.with_method(name), out, progress=told))
+            results.append(run(scenario.with_method(name), out, progress=told, memo=memo))
         except ScenarioError as error:
             refused[name] = error
     if not results:

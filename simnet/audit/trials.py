@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from simnet.agent.pacing import ALIGNED
 from simnet.audit.answers import Answer
@@ -33,6 +32,7 @@ from simnet.record.thinning import Thinned
 from simnet.scenario import Scenario
 from simnet.simulate import play
 from simnet.streams import Streams
+from simnet.threads import one_thread
 from simnet.vectors import Vector
 
 Progress = Callable[[int, int], None]
@@ -117,7 +117,7 @@ def _all(task: bytes, chunks: list[tuple[int, int]], workers: int) -> Iterator[_
 def _chunk(task: bytes, side: int, start: int) -> _Chunk:
     worlds = _pair(task)
     scenario, plan = worlds.worlds[0].scenario, worlds.plan
-    with threadpool_limits(1):
+    with one_thread():
         runs = range(start, min(start + _CHUNK, plan.runs))
         return side, start, [run_once(worlds, side, noise_seed(scenario, side, run)) for run in runs]
 

@@ -19,6 +19,7 @@ from simnet.learning.metric_parts import Metric
 from simnet.learning.objective import Measurement
 from simnet.learning.row_objective import Objective
 from simnet.learning.task import Models, Task
+from simnet.memo import NOTHING, Known
 from simnet.vectors import Vector
 
 
@@ -55,7 +56,8 @@ class Evaluator:
 
     `outputs` names the outputs whose models it is given. The one at the place `headline` counts in place of the agents'
     own models; of the others it tells errors and metrics.
-    It remembers the last models: an agent that skipped its round has the same one, and the same loss and error.
+    It remembers the last models: an agent that skipped its round has the same one, and the same loss and error. `known`
+    are the figures of other runs, on the same rows and for the same task.
     """
 
     def __init__(
@@ -66,12 +68,14 @@ class Evaluator:
         metrics: Sequence[Metric] = (),
         outputs: Sequence[str] = (),
         headline: int | None = None,
+        known: Known = NOTHING,
     ) -> None:
         self._parts = parts
         self._test = test
         self._task = task
         self._metrics = metrics
         self._headline = headline
+        self._known = known
         self._beside = [(place, name) for place, name in enumerate(outputs) if place != headline]
         self._names: list[str] | None = None
         models = len(parts) * (1 + len(self._beside))
@@ -125,17 +129,21 @@ class Evaluator:
     def _figures(self, thetas: Models) -> tuple[Vector, Vector]:
         """Errors of all models, and train losses of the agents'; computed only for the models that have changed."""
         moved = np.flatnonzero((thetas != self._last).any(axis=1))
-        models, agents = thetas[moved], len(self._parts)
-        own = moved[moved < agents]
-        self._losses[own] = self._solver.measure(
-            [Measurement(self._parts[agent], thetas[agent]) for agent in own.tolist()]
+        models = thetas[moved]
+        own = moved[moved < len(self._parts)]
+        self._losses[own], self._errors[moved] = self._known.recall(
+            "figures", moved.tobytes(), models.tobytes(), make=lambda: self._computed(own.tolist(), models)
         )
-        errors = self._task.errors(models, self._test)
-        if np.shape(errors) != (len(models),):
-            raise TaskError(f"task {self._task.word}: errors must be one number for each of {len(models)} models")
-        self._errors[moved] = errors
         self._last[moved] = models
         return self._losses.copy(), self._errors.copy()
+
+    def _computed(self, own: Sequence[int], models: Models) -> tuple[Vector, Vector]:
+        """Train losses of the models of these agents, which come first, and errors of all models."""
+        measurements = [Measurement(self._parts[agent], models[place]) for place, agent in enumerate(own)]
+        losses, errors = self._solver.measure(measurements), self._task.errors(models, self._test)
+        if np.shape(errors) != (len(models),):
+            raise TaskError(f"task {self._task.word}: errors must be one number for each of {len(models)} models")
+        return np.array(losses), np.asarray(errors)
 
 
 class RoundFigures(NamedTuple):

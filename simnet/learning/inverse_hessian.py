@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,16 @@ def choose(objective: Objective) -> InverseHessian:
     return dense if objective.features <= 256 or dense.cost <= 30 else LimitedBfgs(objective)
 
 
+class Learned(NamedTuple):
+    """All that a `TriangleBfgs` has learned: one triangle of K, and how it came to it."""
+
+    triangle: Vector
+    curvature: float
+    every: int
+    cost: float
+    factorisations: int
+
+
 class TriangleBfgs:
     """The upper triangle of K, started from the Hessian of a sample of the rows.
 
@@ -67,6 +77,18 @@ class TriangleBfgs:
         """What `rebuild` costs, in gradients."""
         self.factorisations = 0
         """Cholesky factorisations since the beginning."""
+
+    def learned(self) -> Learned:
+        """What it has learned, for another one of the same objective to go on from."""
+        triangle = self.inverse.T.reshape(-1)[_lower_places(len(self.inverse))]
+        return Learned(triangle, self.curvature, self._every, self.cost, self.factorisations)
+
+    def go_on(self, learned: Learned) -> None:
+        """Stand where another one stood."""
+        triangle, self.curvature, self._every, self.cost, self.factorisations = learned
+        features = self._objective.features if triangle.size else 0
+        self.inverse = np.zeros((features, features), order="F")
+        self.inverse.T.reshape(-1)[_lower_places(features)] = triangle
 
     def _price(self) -> float:
         # Flops of a rebuild against entries read by a gradient, with the measured cost of calling either; one entry
@@ -180,6 +202,12 @@ def triangle_places(features: int) -> tuple[Places, Places]:
     number = np.zeros((features, features), np.intp)
     number.flat[of_triangle] = np.arange(len(of_triangle))
     return of_triangle, np.maximum(number, number.T)
+
+
+@cache
+def _lower_places(features: int) -> Places:
+    """Where a matrix has its diagonal and what is below."""
+    return np.flatnonzero(np.tri(features, dtype=np.bool_))
 
 
 @cache

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from simnet.errors import SimnetError, TaskError
 from simnet.learning.dataset import UNIT_ROUNDOFF, Dataset
+from simnet.memo import NOTHING, Known
 from simnet.vectors import Vector
 
 BatchKey: TypeAlias = tuple[int, int, int]
@@ -41,6 +42,8 @@ class Objective(ABC):
     is too much, `pullback` takes its place. An objective has no state that changes.
     """
 
+    known: Known = NOTHING
+    """What other runs have found out about the very same objective."""
     batch_key: BatchKey | None = None
     """What objectives have in common that can be solved in one batch; None for those that are solved alone."""
     bound: float | None = None

@@ -19,8 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from simnet.errors import SimnetError
-from simnet.learning.inverse_hessian import choose
+from simnet.learning.inverse_hessian import Learned, TriangleBfgs, choose
 from simnet.learning.row_objective import Objective
+from simnet.learning.trail import Trail
+from simnet.memo import NOTHING
 from simnet.vectors import Vector
 
 PROGRESS = 0.9  # of the smallest norm so far; of the slope, in Wolfe's second condition
@@ -63,8 +65,25 @@ class _Point(NamedTuple):
     norm: float
 
 
+class _Stop(NamedTuple):
+    """Where a solver stands after a solve: the answer, and all that it takes to the next one."""
+
+    solution: Solution
+    loss_gradient: Vector
+    age: float
+    learned: Learned
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return 2 * self.solution.theta.nbytes + self.learned.triangle.nbytes + 1000
+
+
 class Solver:
-    """Solves one agent's local problems. The same calls give the same results: nothing is random or timed."""
+    """Solves one agent's local problems. The same calls give the same results: nothing is random or timed.
+
+    So where somebody has solved the same problems in the same order before, it takes up what that one has kept.
+    """
 
     def __init__(self, objective: Objective) -> None:
         if objective.smoothness is None:
@@ -82,6 +101,8 @@ class Solver:
         self.loss_gradient: Vector = np.empty(0)
         """The loss term's gradient there."""
         self._gradients = 0
+        # A solver that may be asked in a batch knows nothing of what it was asked there.
+        self._trail = Trail(NOTHING if objective.batch_key is not None else objective.known)
 
     def solve(self, linear: Vector, quadratic: float, start: Vector, tolerance: float) -> Solution:
         """A θ with |∇f(θ) + linear + quadratic θ| <= tolerance; a SimnetError if rounding puts it out of reach.
@@ -93,6 +114,21 @@ class Solver:
             raise SimnetError(
                 f"a local problem has curvature {curvature:g}: it must be positive, by a regulariser or by neighbours"
             )
+        if not (self._trail.goes_on and isinstance(self.inverse_hessian, TriangleBfgs)):
+            return self._solved(linear, curvature, start, tolerance)
+        stop: _Stop | None = self._trail.follow(linear, quadratic, start, tolerance)
+        if stop is not None:
+            self.theta, self.loss_gradient, self.age = stop.solution.theta, stop.loss_gradient, stop.age
+            self.inverse_hessian.go_on(stop.learned)
+            return stop.solution
+        solution = self._solved(linear, curvature, start, tolerance)
+        if self._trail.goes_on:
+            stop = _Stop(solution, self.loss_gradient, self.age, self.inverse_hessian.learned())
+            self._trail.leave(stop, stop.size)
+        return solution
+
+    def _solved(self, linear: Vector, curvature: float, start: Vector, tolerance: float) -> Solution:
+        """The same, computed."""
         self._gradients = 0
         if start is not self.theta and start.tobytes() != self.theta.tobytes():
             self.theta = start.astype(np.float64)
@@ -125,6 +161,7 @@ class Solver:
         if known.factorisations > factorisations:
             known.rest()
         point.theta.setflags(write=False)
+        point.loss_gradient.setflags(write=False)
         self.theta, self.loss_gradient = point.theta, point.loss_gradient
         return Solution(point.theta, point.norm, self._gradients, known.factorisations - factorisations)
 

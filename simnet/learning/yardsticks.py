@@ -15,19 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from typing import Any, Final
 
 import numpy as np
 import scipy
-from threadpoolctl import threadpool_limits
 
 from simnet.errors import SimnetError
-from simnet.learning.dataset import Dataset, joined, row_bytes
+from simnet.learning.dataset import Dataset, joined
 from simnet.learning.inverse_hessian import choose
 from simnet.learning.row_objective import Objective
 from simnet.learning.solver import Solver
 from simnet.learning.task import Task
+from simnet.memo import NOTHING, Known
+from simnet.threads import one_thread
 from simnet.vectors import Square, Vector
 
 GRID: Final = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -41,10 +41,6 @@ FEW: Final = 256
 MOST_AGENTS: Final = 1_000
 _ACCURACY = 1e-3
 """The largest gradient norm over the regulariser: how far a minimiser may be from the true one."""
-_MOST_KNOWN = 4096
-
-_KNOWN: dict[tuple[bytes, type[Task], str, float], float | str] = {}
-"""Errors of optima, or why there are none, by all that they depend on: the runs of a study ask for the same again."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +60,8 @@ class Yardsticks:
         return asdict(self)
 
 
-def yardsticks(objectives: Sequence[Objective], test: Dataset, task: Task) -> Yardsticks:
-    """The yardsticks of a run whose agents have these objectives on their own rows."""
+def yardsticks(objectives: Sequence[Objective], test: Dataset, task: Task, known: Known = NOTHING) -> Yardsticks:
+    """The yardsticks of a run whose agents have these objectives on their own rows; `known` is of rows and task."""
     if len(objectives) > MOST_AGENTS:
         return Yardsticks(absent=f"not computed for more than {MOST_AGENTS:,} agents")
     length = objectives[0].features
@@ -74,22 +70,24 @@ def yardsticks(objectives: Sequence[Objective], test: Dataset, task: Task) -> Ya
     if sum(each.rows for each in objectives) * length > most:
         return Yardsticks(absent=f"not computed for more than {most:,} training rows times numbers in such a model")
     try:
-        with np.errstate(all="ignore"), threadpool_limits(1):
-            return _computed(objectives, test, task)
+        own = objectives[0].regulariser / objectives[0].weight
+        with np.errstate(all="ignore"), one_thread():
+            return known.recall("yardsticks", own, make=lambda: _computed(objectives, test, task, own, known))
     except Exception as error:  # whatever somebody's own task does, a yardstick ends no run
         return Yardsticks(absent=f"not computed: {type(error).__name__}: {error}")
 
 
-def _computed(objectives: Sequence[Objective], test: Dataset, task: Task) -> Yardsticks:
+def _computed(objectives: Sequence[Objective], test: Dataset, task: Task, own: float, known: Known) -> Yardsticks:
     parts = [each.dataset("training rows") for each in objectives]
     constant = task.constant_error(_answer(parts, task), test)
     if "solve" not in task.has:
         return Yardsticks(constant, absent=f"no optimum is known of the task {task.word}: its loss is not convex")
-    found, own = _Optima(parts, test, task), objectives[0].regulariser / objectives[0].weight
-    grid = {each: found.error(each) for each in GRID}
-    if own not in grid:
-        found.begin_again()  # so that it does not matter whether the grid was known already
-    at_own = found.error(own) if own > 0.0 else "no optimum of the run's own: its objectives have no regulariser"
+    found = _Optima(parts, test, task)
+    grid = known.recall("optima", make=lambda: {each: found.error(each) for each in GRID})
+    found.begin_again()  # so that it does not matter whether the grid was known already
+    at_own: float | str = "no optimum of the run's own: its objectives have no regulariser"
+    if own > 0.0:
+        at_own = grid[own] if own in grid else found.error(own)
     reached = [(error, -each) for each, error in grid.items() if not isinstance(error, str)]
     best, at = min(reached, default=(None, None))
     return Yardsticks(
@@ -115,11 +113,6 @@ class _Optima:
 
     def __init__(self, parts: Sequence[Dataset], test: Dataset, task: Task) -> None:
         self._parts, self._test, self._task = parts, test, task
-        digest = sha256(repr([part.rows for part in parts]).encode())
-        for part in (*parts, test):
-            for raw in row_bytes(part):
-                digest.update(raw)
-        self._rows = digest.digest()
         self._squares: _Squares | None = None
         self.begin_again()
 
@@ -130,14 +123,6 @@ class _Optima:
 
     def error(self, regulariser: float) -> float | str:
         """The error of the minimiser, or why there is none."""
-        key = (self._rows, type(self._task), repr(self._task), regulariser)
-        if key not in _KNOWN:
-            if len(_KNOWN) >= _MOST_KNOWN:
-                _KNOWN.clear()
-            _KNOWN[key] = self._computed(regulariser)
-        return _KNOWN[key]
-
-    def _computed(self, regulariser: float) -> float | str:
         try:
             error = float(self._task.errors(self._minimiser(regulariser)[None, :], self._test)[0])
         except (SimnetError, ArithmeticError) as reason:

@@ -21,13 +21,12 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
-
 from simnet.build import World
 from simnet.diagnostics import warn
 from simnet.errors import LiveError, SimnetError
 from simnet.live.agent import LiveAgent, Placement, serve
 from simnet.live.machine import HERE, Machine
+from simnet.threads import one_thread
 
 LOOPBACK = "127.0.0.1"
 _LEAD_TIME = 0.2
@@ -204,7 +203,7 @@ def _agent_process(world: World, placement: Placement, pipe: Connection, machine
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent sees to it
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
-        with threadpool_limits(1):
+        with one_thread():
             asyncio.run(_supervised(world, placement, pipe, machine))
     except SimnetError as error:
         pipe.send(("failed", str(error)))

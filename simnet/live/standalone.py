@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
-
 from simnet.build import build
 from simnet.diagnostics import milestone
 from simnet.errors import LiveError
@@ -21,6 +19,7 @@ from simnet.live.agent import Address, LiveAgent, Placement, serve
 from simnet.live.machine import HERE, Machine
 from simnet.live.run import check
 from simnet.scenario import Scenario
+from simnet.threads import one_thread
 from simnet.version import VERSION
 
 _PAUSE = 0.05
@@ -114,7 +113,7 @@ def run(scenario: Scenario, placement: Placement, *, linger: float, say: Callabl
     hashes = "".join(part.sha256 for part in scenario.foreign())
     agreed = sha256(f"{VERSION}\n{scenario.to_toml()}{hashes}".encode()).hexdigest()[:16]
     placement = replace(placement, run=f"{placement.run}/{agreed}")
-    with threadpool_limits(1):
+    with one_thread():
         return asyncio.run(_until_stopped(serve(world, placement, OwnSupervisor(scenario.rounds, linger, say))))
 
 

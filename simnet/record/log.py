@@ -50,14 +50,14 @@ _AGENT, _LINK = 1500, 1000
 
 
 class LogWriter:
-    """A subscriber that writes events to a compressed, sealed file and computes the digest.
+    """A subscriber that writes events to a compressed, sealed file and computes the digest; with no file only that.
 
     Events of plain numbers and words, such as messages, are written together, many at a time.
     """
 
-    def __init__(self, sink: BinaryIO) -> None:
-        self._file = SealedWriter(sink)
-        self._lines = _Lines(self._file.write)
+    def __init__(self, sink: BinaryIO | None) -> None:
+        self._file = None if sink is None else SealedWriter(sink)
+        self._lines = _Digest() if self._file is None else _Lines(self._file.write)
         self._put = self._lines.put
         self._now, self._stamp = 0.0, stamp(0.0)
         self.digest = ""
@@ -84,7 +84,8 @@ class LogWriter:
     def close(self) -> None:
         """Write out what is buffered, and the seal; the sink stays open."""
         self._lines.flush()
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 def _not_finite(seq: int, kind: str) -> LogError:
@@ -145,6 +146,13 @@ class _Lines:
         self._size += len(raw)
         if self._size > _BLOCK:
             self.flush()
+
+
+class _Digest(_Lines):
+    """Only the digest: a log that nobody will read is neither hashed as a file nor written."""
+
+    def _keep(self, raw: bytes, hashed: bytes) -> None:
+        self._digest.update(hashed)
 
 
 class SealedWriter:

@@ -43,6 +43,8 @@ class _Ages:
 
     def sort(self) -> None:
         """Put the new ages into their bins."""
+        if not self.new:
+            return
         ages = np.array(self.new)
         fractions, powers = np.frexp(ages)
         places = powers.astype(np.int64) * BINS + (fractions * 2 * BINS).astype(np.int64)

@@ -23,8 +23,10 @@ from typing import Any
 
 from simnet.diagnostics import tell, warn
 from simnet.errors import ScenarioWarning, SimnetError
+from simnet.memo import ROOM, Memo
 from simnet.scenario import Scenario
 from simnet.studies.keys import code_version, run_key
+from simnet.threads import one_thread
 
 _NOT_AS_PLANNED = (
     "a file that the scenario names has changed since the study was planned, or the worker has another numpy or scipy"
@@ -63,19 +65,17 @@ class Record:
     rounds: list[dict[str, Any]] = field(default_factory=list)
 
 
-def perform(job: RunJob) -> Record:
-    """Run a job."""
-    from threadpoolctl import threadpool_limits
-
+def perform(job: RunJob, memo: Memo | None = None) -> Record:
+    """Run a job; `memo` is what the worker keeps from one job to the next."""
     from simnet.simulate import run
 
     if job.code != code_version():
         return failed(job, "the worker has another version of simnet than the study was planned with")
     try:
-        with threadpool_limits(1), warnings.catch_warnings():
+        with one_thread(), warnings.catch_warnings():
             # A study has its reasons, and hundreds of runs: `simnet run` and `simnet explain` tell of one.
             warnings.simplefilter("ignore", ScenarioWarning)
-            result = run(job.scenario)
+            result = run(job.scenario, memo=memo, log=False)
         record = Record(
             job.key, job.code, job.scenario.resolved(), job.scenario.seed, summary=result.summary, rounds=result.rounds
         )
@@ -196,10 +196,11 @@ def serve(pipe: Connection) -> None:
     if hasattr(signal, "pthread_sigmask"):  # what the worker itself starts is not to be deaf
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    memo = Memo(ROOM)
     try:
         pipe.send("ready")
         while True:
-            pipe.send(perform(pipe.recv()))
+            pipe.send(perform(pipe.recv(), memo))
     except (EOFError, ConnectionError):
         return
 
