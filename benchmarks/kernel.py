@@ -30,13 +30,13 @@ import simpy
 from benchmarks.report import publish
 from simnet import Scenario
 from simnet.build import build_engine
+from simnet.library.delay_kinds import Uniform
 from simnet.methods.peer import Parts
 from simnet.network import frame
-from simnet.network.latency import Uniform
 from simnet.network.loss import Bernoulli
 from simnet.record import events
 from simnet.record.bus import Bus, Subscriber
-from simnet.record.log import LogWriter
+from simnet.record.log_writer import LogWriter
 from simnet.record.metrics import Metrics
 from simnet.sim.engine import VirtualEngine
 from simnet.streams import Streams

@@ -37,7 +37,8 @@ from simnet import Scenario
 from simnet.build import World, build
 from simnet.record import events
 from simnet.record.bus import Bus
-from simnet.record.log import LogWriter, read
+from simnet.record.log import read
+from simnet.record.log_writer import LogWriter
 from simnet.record.metrics import Metrics
 from simnet.simulate import play
 

@@ -33,7 +33,8 @@ from simnet.record import events, fitness
 from simnet.record.bus import Bus, Subscriber
 from simnet.record.folder import RunFolder
 from simnet.record.formats import summary_html, table_html, told_of
-from simnet.record.log import LogWriter, read
+from simnet.record.log import read
+from simnet.record.log_writer import LogWriter
 from simnet.record.metrics import Metrics, Row
 from simnet.record.observed import Observed
 from simnet.record.thinning import Thinned

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from simnet.network.frame import Frame
 from simnet.record.events import EVENTS, FATES, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
@@ -208,6 +208,11 @@ class Counters:
         self._staleness[agent] += sum(staleness)
         if missed := self.values.used(t, round, peers, staleness):
             self.add(agent, "missed", missed)
+
+    def used_in_turn(self, values: Iterable[Any]) -> None:
+        """Values that were used, in the order and with the fields of `ValueUsed`, each with its time `t`."""
+        for agent in self.values.used_in_turn(values, self._used, self._staleness):
+            self.add(agent, "missed")
 
     def __getitem__(self, name: str) -> Sequence[int]:
         """A count of each agent."""

@@ -474,4 +474,4 @@ ARRIVALS = (MessageDelivered, MessageRefused, MessageDuplicated)
 
 def sender(event: Any) -> int:
     """Who did what an event tells; of a message its sender, though arrivals happen at the receiver."""
-    return int(event.peer if type(event) in ARRIVALS else event.agent)
+    return int(event.peer if isinstance(event, ARRIVALS) else event.agent)

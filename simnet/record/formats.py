@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,15 +29,22 @@ class Writable(Protocol):
     def write(self, text: str, /) -> object: ...
 
 
-def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows with the same columns, which the first row names; None is empty, and no text is a formula."""
-    if not rows:
-        return ""
+    return "".join(csv_lines(rows))
+
+
+def csv_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The same line by line."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(map(harmless, rows[0]))
-    writer.writerows(map(harmless, row.values()) for row in rows)
-    return out.getvalue()
+    for number, row in enumerate(rows):
+        if number == 0:
+            writer.writerow(map(harmless, row))
+        writer.writerow(map(harmless, row.values()))
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
 
 
 def json_text(value: Mapping[str, Any]) -> str:

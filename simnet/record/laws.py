@@ -23,14 +23,16 @@ one), evaluations. `_GROUPS` says which function checks which kind of event.
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from simnet.privacy.mechanisms import MECHANISMS
 from simnet.record import events
 from simnet.record.formats import flat
+from simnet.record.link_numbers import LinkNumbers
 from simnet.record.thinning import Thinning
 
 _SHOWN = 20
@@ -83,38 +85,48 @@ class _Agent:
         self.tested, self.released = None, False
 
 
-@dataclass(slots=True)
-class _Link:
-    """One direction of a link: the round of its receiver's newest value, and of values that came before their round."""
+class _Links:
+    """What is known of each direction of each link. A direction is a number, that of the other way differs in one bit.
 
-    newest: int = 0
-    ahead: tuple[int, ...] = ()
-    sent_in: int = 0
-    """the last round in which a message was sent"""
-    used_in: int = 0
-    """the last round in which a value was used"""
-    delivered: int = 0
-    """the last message that arrived"""
+    An event happens at `here`, the direction whose receiver is the event's `agent` and whose sender is its `peer`.
+    """
+
+    def __init__(self, agents: int) -> None:
+        self._numbers = LinkNumbers(agents)
+        self.newest, self.sent_in, self.used_in, self.delivered = (array("q") for _ in range(4))
+        """The round of the receiver's newest value; the last round in which a message was sent, and a value used; the
+        last message that arrived."""
+        self.ahead: dict[int, tuple[int, ...]] = {}
+        """Rounds of values that came before their round."""
+        self.here = 0
+
+    def join(self, a: int, b: int) -> bool:
+        """Add a link between two agents; False if there is one, or it does not join two agents."""
+        if not self._numbers.add(a, b):
+            return False
+        for known in (self.newest, self.sent_in, self.used_in, self.delivered):
+            known.extend((0, 0))
+        return True
+
+    def find(self, receiver: int, sender: int) -> bool:
+        """Go to a direction, if there is such a link."""
+        number = self._numbers.get(receiver, sender)
+        if number is not None:
+            self.here = 2 * number + (receiver > sender)
+        return number is not None
 
 
 class _Run:
-    """What the laws remember of a run: its agents, its links by (receiver, sender), and the messages in flight."""
+    """What the laws remember of a run: its agents, its links, and the messages in flight."""
 
     def __init__(self, start: events.RunStarted, aligned: Collection[str], complain: Callable[[str], None]) -> None:
         self.complain = complain
         self.silences = {*events.REASONS, *start.silences}
         self.t = 0.0
         self.agents = {agent: _Agent() for agent in range(len(start.rows))}
-        ends = [end for a, b in start.edges for end in ((a, b), (b, a))]
-        self.links = {end: _Link() for end in ends}
-        self.degrees = dict.fromkeys(self.agents, 0)
-        for receiver, sender in self.links:
-            if receiver == sender or receiver not in self.agents:
-                complain(f"the link {receiver}-{sender} does not join two agents of the run")
-            else:
-                self.degrees[receiver] += 1
-        if len(self.links) < len(ends):
-            complain("a link is listed twice")
+        self.links = _Links(len(start.rows))
+        self.degrees = [0] * len(start.rows)
+        self._join(start.edges)
         self.flying: dict[int, tuple[int, int, int, bool, bool, float]] = {}
         self.last_message = self.last_evaluation = 0
         self.down: Counter[int] = Counter()
@@ -123,9 +135,26 @@ class _Run:
         self.sides: list[set[int]] = []
         """The agents that partitions keep from the others."""
         thinning = self.thinning = Thinning.of(start.scenario)
-        self.told = {a: agent for a, agent in self.agents.items() if thinning is None or thinning.samples(a)}
+        self.told = self.agents
         """The agents of which the log holds what they did."""
+        if thinning is not None and thinning.share is not None:
+            self.told = {number: agent for number, agent in self.agents.items() if thinning.samples(number)}
         self._read(flat(start.scenario), aligned)
+
+    def _join(self, edges: Iterable[tuple[int, int]]) -> None:
+        """Take in the links, each of which has to join two agents that have none yet."""
+        twice = False
+        for a, b in edges:
+            if self.links.join(a, b):
+                self.degrees[a] += 1
+                self.degrees[b] += 1
+                continue
+            for receiver, sender in {(a, b): None, (b, a): None}:
+                if a == b or receiver not in self.agents:
+                    self.complain(f"the link {receiver}-{sender} does not join two agents of the run")
+            twice = twice or (a != b and a in self.agents and b in self.agents)
+        if twice:
+            self.complain("a link is listed twice")
 
     def _read(self, settings: Mapping[str, Any], aligned: Collection[str]) -> None:
         """What the scenario says that laws depend on."""
@@ -276,10 +305,10 @@ def _sent(run: _Run, event: events.MessageSent) -> None:
     run.flying[message] = (event.agent, event.peer, event.round, event.carries == "value", in_part, run.t)
     if event.carries not in _PACED:
         return
-    link = run.links[event.peer, event.agent]
-    if link.sent_in == event.round:
+    link = run.links.here ^ 1
+    if run.links.sent_in[link] == event.round:
         run.complain(f"{_who(event)} sends agent {event.peer} a second message")
-    link.sent_in = event.round
+    run.links.sent_in[link] = event.round
 
 
 def _within_the_offer(run: _Run, event: events.MessageSent | events.MessageRetransmitted) -> None:
@@ -327,19 +356,21 @@ def _crossed(run: _Run, event: events.UnderlayLink) -> None:
 
 
 def _used(run: _Run, event: events.ValueUsed) -> None:
-    link = run.links[event.agent, event.peer]
-    if link.used_in == event.round:
+    links, link = run.links, run.links.here
+    if links.used_in[link] == event.round:
         run.complain(f"{_who(event)} uses the value of agent {event.peer} twice")
-    link.used_in = event.round
-    if link.ahead:
+    links.used_in[link] = event.round
+    if link in links.ahead:
         # Under lock-step pacing a value of a later round waits until its user gets there.
-        link.newest = max((link.newest, *(round for round in link.ahead if round <= event.round)))
-        link.ahead = tuple(round for round in link.ahead if round > event.round)
-    staleness = max(0, event.round - link.newest)
+        ahead = links.ahead.pop(link)
+        links.newest[link] = max((links.newest[link], *(round for round in ahead if round <= event.round)))
+        if later := tuple(round for round in ahead if round > event.round):
+            links.ahead[link] = later
+    staleness = max(0, event.round - links.newest[link])
     if event.staleness != staleness and event.peer in run.told:
         run.complain(
             f"{_who(event)} uses a value of agent {event.peer} with staleness {event.staleness}, "
-            f"but the newest that arrived is of round {link.newest}: {staleness}"
+            f"but the newest that arrived is of round {links.newest[link]}: {staleness}"
         )
 
 
@@ -362,16 +393,16 @@ def _met_fate(run: _Run, event: events.OfMessage) -> None:
         run.complain(f"message {message} is {fate} {told}, but it was sent {true}")
     if run.t < sent_at:
         run.complain(f"message {message} is {fate} before it is sent")
-    link = run.links[receiver, sender]
+    links, link = run.links, run.links.here ^ (receiver == event.peer)
     if arrived and run.in_order:
-        if message < link.delivered:
-            run.complain(f"message {message} is handed over after message {link.delivered} of the same stream")
-        link.delivered = message
+        if message < links.delivered[link]:
+            run.complain(f"message {message} is handed over after message {links.delivered[link]} of the same stream")
+        links.delivered[link] = message
     if arrived and has_value:
         if run.aligned:
-            link.ahead += (event.round,)
+            links.ahead[link] = (*links.ahead.get(link, ()), event.round)
         else:
-            link.newest = max(link.newest, event.round)
+            links.newest[link] = max(links.newest[link], event.round)
 
 
 def _broke(run: _Run, event: events.FaultEvent) -> None:
@@ -529,7 +560,7 @@ class Laws:
             self._complain(f"{event.kind} is told by a log that says that it leaves such events out")
         elif agent is not None and agent not in run.agents:
             self._complain(f"{event.kind} happens at agent {agent}, and there is no such agent")
-        elif agent is not None and peer is not None and (agent, peer) not in run.links:
+        elif agent is not None and peer is not None and not run.links.find(agent, peer):
             self._complain(f"{event.kind} happens between agents {agent} and {peer}, and there is no such link")
         else:
             return True

@@ -12,10 +12,14 @@ import base64
 import math
 import re
 from binascii import a2b_base64
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from simnet.errors import LogError
 from simnet.record.events import (
@@ -28,8 +32,12 @@ from simnet.record.events import (
     ReleaseMade,
     RunFinished,
     RunStarted,
+    Whole,
 )
 from simnet.vectors import Vector
+
+Places = npt.NDArray[np.int64]
+"""Where something is in a block of bytes."""
 
 DIGITS = 8
 PLACES = 12
@@ -39,8 +47,7 @@ _encode = _encoder.encode
 encode_lines = _encoder.encode_lines
 """Many lines at once, each with its newline: instances of `LINES`, or `msgspec.Raw` lines."""
 _HEADS = {event: f',"event":"{kind}",'.encode() for kind, event in EVENTS.items()}
-_DECODERS = {kind.encode(): msgspec.json.Decoder(event).decode for kind, event in EVENTS.items()}
-_START = re.compile(rb'\{"seq":([0-9]{1,18}),"t":([0-9.e+-]{1,30}),"event":"([^"\\]*)",')
+_START = re.compile(rb'\{"seq":[0-9]+,"t":[^,]*,"event":"([^"\\]*)",')
 
 
 def line(seq: int, t: float, event: Event) -> bytes:
@@ -76,20 +83,97 @@ def stamp(now: float) -> msgspec.Raw:
     return msgspec.Raw(b"%r" % round(float(now), 9))
 
 
-def parse(raw: bytes) -> tuple[int, float, Event]:
-    """The event behind a line; LogError says what is wrong with it."""
+def _line_read(kind: type[Event]) -> Any:
+    """The event with its number and time, as a line of the log has them."""
+    return msgspec.defstruct(
+        kind.__name__,
+        [("seq", Whole), ("t", float)],
+        bases=(kind,),
+        frozen=True,
+        kw_only=True,
+        forbid_unknown_fields=True,
+        tag_field="event",
+        tag=kind.kind,
+        gc=False,
+    )
+
+
+READ: dict[type[Event], Any] = {kind: _line_read(kind) for kind in EVENTS.values()}
+"""What a line of each kind is read as: the event itself, which also has `seq` and `t`."""
+_KINDS = {read: kind for kind, read in READ.items()}
+_decoder = msgspec.json.Decoder(reduce(or_, READ.values()))
+_RELEASE = READ[ReleaseMade]
+_OPENS, _CLOSES = b"{}"
+_NO_EVENT = "not an event: a line starts with seq, t and event"
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def parse_lines(block: bytes, ends: Places) -> list[Any]:
+    """The lines of a block, as `READ` has them; LogError says what is wrong with the first if there is but one.
+
+    Args:
+        block: whole lines, each with its newline.
+        ends: where the newlines are.
+    """
+    try:
+        lines = _decoder.decode_lines(block)
+    except _BROKEN as error:
+        raise _no_event(block, error) from None
+    # JSON may go on behind a newline, or begin before one: every newline has to stand between two objects.
+    letters = np.frombuffer(block, np.uint8)
+    apart = (letters[ends - 1] == _CLOSES).all() and (letters[ends[:-1] + 1] == _OPENS).all()
+    if len(lines) != len(ends) or not apart or not block.startswith(b"{"):
+        raise LogError(_NO_EVENT)
+    return lines
+
+
+def _no_event(raw: bytes, error: Exception) -> LogError:
+    """What is wrong with a line that cannot be read."""
     start = _START.match(raw)
     if start is None:
-        raise LogError("not an event: a line starts with seq, t and event")
-    seq, t, kind = start.groups()
-    if kind not in _DECODERS:
-        raise LogError(f"{kind.decode(errors='replace')!r} is not a kind of event")
+        return LogError(_NO_EVENT)
+    kind = start[1].decode(errors="replace")
+    return LogError(f"{kind}: {error}" if kind in EVENTS else f"{kind!r} is not a kind of event")
+
+
+def event_of(line: Any) -> Event:
+    """The event of a line as `READ` has it."""
+    event: Event = _KINDS[type(line)](*msgspec.structs.astuple(line)[:-2])
+    return event
+
+
+def parse(raw: bytes) -> tuple[int, float, Event]:
+    """The event behind a line without its newline; LogError says what is wrong with it."""
+    (line,) = parse_lines(raw + b"\n", np.array([len(raw)]))
+    return line.seq, line.t, event_of(line)
+
+
+def canonical_pieces(
+    block: bytes, before: int, ends: Places, released: Sequence[tuple[int, Any]]
+) -> list[bytes | memoryview]:
+    """What the digest hashes for the lines of a block: `canonical` of each, in pieces.
+
+    Args:
+        block: whole lines, each with its newline.
+        before: where to stop: the last line of a log is not among these.
+        ends: where the newlines are.
+        released: each `release.made` among the lines, with its place.
+    """
+    view = memoryview(block)
+    if not released:
+        return [view[:before]]
     try:
-        return int(seq), float(t), _DECODERS[kind](b"{" + raw[start.end() :])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise LogError(f"{kind.decode()}: {error}") from None
+        vectors = canonical_vectors([release.value for _, release in released])
     except ValueError:
-        raise LogError(f"t = {t.decode()} is not a time") from None
+        raise _no_vector() from None
+    pieces: list[bytes | memoryview] = []
+    done = 0
+    for (place, release), vector in zip(released, vectors, strict=True):
+        start = int(ends[place - 1]) + 1 if place else 0
+        head = line(release.seq, release.t, ReleaseMade(release.agent, release.round, ""))
+        pieces += (view[done:start], head, vector)
+        done = int(ends[place])
+    return [*pieces, view[done:before]]
 
 
 def canonical(seq: int, t: float, event: Event, raw: bytes) -> bytes:
@@ -98,11 +182,15 @@ def canonical(seq: int, t: float, event: Event, raw: bytes) -> bytes:
         try:
             rounded = canonical_vector(event.value)
         except ValueError:
-            raise LogError(f"{event.kind}: the value is not a packed vector") from None
+            raise _no_vector() from None
         return line(seq, t, msgspec.structs.replace(event, value="")) + rounded
     if isinstance(event, RunFinished):
         return line(seq, t, msgspec.structs.replace(event, digest="", sha256=""))
     return raw
+
+
+def _no_vector() -> LogError:
+    return LogError(f"{ReleaseMade.kind}: the value is not a packed vector")
 
 
 def sig(x: float) -> float:
@@ -138,14 +226,34 @@ def canonical_vector(text: str) -> bytes:
     It is `length:exponent:` and the entries as little-endian int32 counts of 10^exponent; a vector without a finite
     largest entry is `length:` and that entry's name.
     """
-    value = unpack(text)
-    if value.size == 0:
-        return b"0:"
-    largest = max(float(value.max()), -float(value.min()))
-    if not math.isfinite(largest):
-        return b"%d:%r" % (value.size, largest)
-    if largest < 10.0**-PLACES:
-        return b"%d:0" % value.size
-    exponent = math.floor(math.log10(largest)) - (DIGITS - 1)
-    counts = np.rint(value / 10.0**exponent).astype("<i4")
-    return b"%d:%d:" % (value.size, exponent) + counts.tobytes()
+    return canonical_vectors([text])[0]
+
+
+def canonical_vectors(texts: Sequence[str]) -> list[bytes]:
+    """The same of many vectors: those of equal length cost little more than one."""
+    rows = [unpack(text) for text in texts]
+    size = rows[0].size
+    if any(row.size != size for row in rows):
+        return [canonical_vector(text) for text in texts]
+    if size == 0:
+        return [b"0:"] * len(rows)
+    values = np.concatenate(rows).reshape(-1, size)
+    largest = np.maximum(values.max(axis=1), -values.min(axis=1)).tolist()
+    exponents = [_exponent(each) for each in largest]
+    scales = np.array([10.0 ** (exponent or 0) for exponent in exponents])
+    with np.errstate(invalid="ignore"):  # what is not finite has no counts
+        counts = np.rint(values / scales[:, None]).astype("<i4").tobytes()
+    found = []
+    for place, (exponent, name) in enumerate(zip(exponents, largest, strict=True)):
+        if exponent is None:
+            found.append(b"%d:0" % size if math.isfinite(name) else b"%d:%r" % (size, name))
+        else:
+            found.append(b"%d:%d:%b" % (size, exponent, counts[4 * size * place : 4 * size * (place + 1)]))
+    return found
+
+
+def _exponent(largest: float) -> int | None:
+    """Of the power of ten in which the entries are counted; None where nothing can be."""
+    if not math.isfinite(largest) or largest < 10.0**-PLACES:
+        return None
+    return math.floor(math.log10(largest)) - (DIGITS - 1)

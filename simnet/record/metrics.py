@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -127,12 +129,12 @@ class Cost(Section):
         }
 
 
-_COUNTED: dict[type[events.Event], str] = {
-    **events.FATES,
-    events.MessageRetransmitted: "retransmissions",
-    events.MessageDuplicated: "duplicates",
-    events.BroadcastSent: "broadcasts",
-    events.BroadcastSkipped: "skips",
+_COUNTED: dict[str, str] = {
+    **{kind.kind: fate for kind, fate in events.FATES.items()},
+    events.MessageRetransmitted.kind: "retransmissions",
+    events.MessageDuplicated.kind: "duplicates",
+    events.BroadcastSent.kind: "broadcasts",
+    events.BroadcastSkipped.kind: "skips",
 }
 """What is counted one by one, and under which name."""
 _ACCURACY = ("test_error", "train_loss", "objective", "consensus", "dual_drift")
@@ -192,10 +194,10 @@ class Metrics:
     """A subscriber that keeps what the summary and the tables need. Messages are only counted, in `counters`."""
 
     def __init__(self) -> None:
-        self.kinds = frozenset(_HANDLERS)
+        self.kinds = frozenset(events.EVENTS[kind] for kind in HANDLERS)
         self.start: events.RunStarted | None = None
         self.end: events.RunFinished | None = None
-        self._degrees: Counter[int] = Counter()
+        self._degrees = array("q")
         self.counters = Counters()
         self._add = self.counters.add
         self._skips: dict[str, int] = dict.fromkeys(events.REASONS, 0)
@@ -219,7 +221,7 @@ class Metrics:
         self._events, self._now = seq, t
         if self._feeds and self.observed is not None:
             self.observed(seq, t, event)
-        handler = _HANDLERS.get(type(event))
+        handler = HANDLERS.get(event.kind)
         if handler is not None:
             handler(self, event)
 
@@ -228,7 +230,10 @@ class Metrics:
         if self.observed is None and event.scenario["privacy"].get("observers"):
             self.observed, self._feeds = Observed(Allowance(LogError)), True
             self.observed(self._events, self._now, event)
-        self._degrees = Counter(agent for edge in event.edges for agent in edge)
+        self._degrees = array("q", [0]) * len(event.rows)
+        for edge in event.edges:
+            for agent in edge:
+                self._degrees[agent] += 1
         self._skips |= dict.fromkeys(event.silences, 0)
         self.counters.open(len(event.rows))
         self._air = Airtime([0.0] * len(event.rows))
@@ -256,26 +261,32 @@ class Metrics:
 
     def _counted(self, event: Any) -> None:
         """Count for the agent that did it; what became of a message counts for its sender."""
-        sender = events.sender(event)
-        self._add(sender, _COUNTED[type(event)])
-        if type(event) in (events.MessageLost, events.MessageUnreachable):
-            self._add(sender, "wire_bytes", -event.unsent_bytes)
-        if type(event) is events.MessageLost:
-            self._add(sender, "corrupted", int(event.reason == "corrupted"))
-        if type(event) is events.BroadcastSkipped:
-            self._skips[event.reason] = self._skips.get(event.reason, 0) + 1
-        if type(event) is events.MessageRetransmitted:
-            self._add(sender, "transmissions")
-            self._add(sender, "wire_bytes", event.wire_bytes)
-            self._add(sender, "offered_bytes", events.offered(event))
+        self._add(events.sender(event), _COUNTED[event.kind])
 
-    def _worked(self, event: events.RoundStarted | events.SolveFinished) -> None:
+    def _lost(self, event: events.MessageLost) -> None:
+        self.counters.lost(event.agent, event.reason, event.unsent_bytes)
+
+    def _unreachable(self, event: events.MessageUnreachable) -> None:
+        self._counted(event)
+        self._add(event.agent, "wire_bytes", -event.unsent_bytes)
+
+    def _skipped(self, event: events.BroadcastSkipped) -> None:
+        self._counted(event)
+        self._skips[event.reason] = self._skips.get(event.reason, 0) + 1
+
+    def _retransmitted(self, event: events.MessageRetransmitted) -> None:
+        self._counted(event)
+        self._add(event.agent, "transmissions")
+        self._add(event.agent, "wire_bytes", event.wire_bytes)
+        self._add(event.agent, "offered_bytes", events.offered(event))
+
+    def _begun(self, event: events.RoundStarted) -> None:
+        self._began[event.agent] = self._now
+
+    def _solved(self, event: events.SolveFinished) -> None:
         """Seconds of local work, from the start of a round to the end of its solve."""
-        if isinstance(event, events.RoundStarted):
-            self._began[event.agent] = self._now
-        else:
-            self._work += self._now - self._began[event.agent]
-            self._add(event.agent, "gradients", event.gradients)
+        self._work += self._now - self._began[event.agent]
+        self._add(event.agent, "gradients", event.gradients)
 
     def _used(self, event: events.ValueUsed) -> None:
         self.counters.used(self._now, event.agent, event.round, (event.peer,), (event.staleness,))
@@ -348,14 +359,19 @@ class Metrics:
 
     @property
     def agents(self) -> list[Row]:
-        """One row per agent: what it sent, how stale its values were, how good its model became, what it spent."""
+        """One row per agent."""
+        return [*self.agent_rows()]
+
+    def agent_rows(self, agents: Sequence[int] | None = None) -> Iterator[Row]:
+        """The same one by one, or for some: what an agent sent, how stale its values were, how good its model became,
+        what it spent."""
         errors = (self._accuracy and self._accuracy.agent_test_error) or []
         losses = (self._accuracy and self._accuracy.agent_train_loss) or []
         finished = self.end.rounds if self.end else []
         aired, worked = any(self._air.sent), self._gradients is not None
-        rows = []
-        for agent, held in enumerate(self.start.rows if self.start else ()):
-            row: Row = {"agent": agent, "rows": held, "degree": self._degrees[agent]}
+        held = self.start.rows if self.start else []
+        for agent in range(len(held)) if agents is None else agents:
+            row: Row = {"agent": agent, "rows": held[agent], "degree": self._degrees[agent]}
             row |= {name: self.counters[name][agent] for name in (*COUNTS, "releases")}
             used = self.counters["values_used"][agent]
             privacy = self._privacy.agent(agent)
@@ -369,8 +385,7 @@ class Metrics:
             row["rounds"] = finished[agent] if finished else None
             row["test_error"] = errors[agent] if errors else None
             row["train_loss"] = losses[agent] if losses else None
-            rows.append(row | privacy.figures(declares=self._privacy.declares))
-        return rows
+            yield row | privacy.figures(declares=self._privacy.declares)
 
     def _cost(self) -> Row:
         """Totals by the scenario's prices, where it has any."""
@@ -466,14 +481,18 @@ def _uplink(network: dict[str, Any]) -> WayOut:
     return way_out(medium, network.get("uplink"), preset, channel=channel, underlay=underlay, up=up)
 
 
-_HANDLERS: dict[type[events.Event], Any] = {
+_BY_KIND: dict[type[events.Event], Any] = {
     events.RunStarted: Metrics._started,
     events.ReportsGathered: Metrics._gathered,
     events.MessageSent: Metrics._sent,
-    **dict.fromkeys(_COUNTED, Metrics._counted),
+    **{events.EVENTS[kind]: Metrics._counted for kind in _COUNTED},
+    events.MessageLost: Metrics._lost,
+    events.MessageUnreachable: Metrics._unreachable,
+    events.MessageRetransmitted: Metrics._retransmitted,
+    events.BroadcastSkipped: Metrics._skipped,
     events.ReleaseMade: Metrics._released,
-    events.RoundStarted: Metrics._worked,
-    events.SolveFinished: Metrics._worked,
+    events.RoundStarted: Metrics._begun,
+    events.SolveFinished: Metrics._solved,
     events.PacketsSent: Metrics._packets,
     events.AirUsed: Metrics._aired,
     events.SocketsCounted: Metrics._counted_sockets,
@@ -484,3 +503,6 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.EvaluationDone: Metrics._evaluated,
     events.RunFinished: Metrics._finished,
 }
+HANDLERS = {kind.kind: handler for kind, handler in _BY_KIND.items()}
+"""What `Metrics` does with an event, by the name of its kind: so a line of a log, which is its event and more, will do.
+"""

@@ -23,7 +23,8 @@ from simnet.errors import LogError
 from simnet.record import events
 from simnet.record.fitness import FROM_SECRET, OF_PUBLIC_ROWS, PUBLISHED
 from simnet.record.folder import RunFolder
-from simnet.record.log import LogWriter, read
+from simnet.record.log import read
+from simnet.record.log_writer import LogWriter
 from simnet.record.metrics import Metrics
 from simnet.record.thinning import refuse_thinned
 from simnet.record.verify import Accept, anything, feed, figures
@@ -96,7 +97,7 @@ def publish(run: Path, out: Path, *, public_rows: bool = False, accept: Accept =
         if not public_rows:
             _refuse_what_no_proof_covers(summary["privacy"], run)
         text = tomli_w.dumps(first.scenario)
-        return folder.commit(writer.digest, text, metrics.rounds, agents, summary)
+        return folder.commit(writer.digest, text, metrics.rounds, [*agents], summary)
 
 
 def _first(start: events.RunStarted, run: Path, *, public_rows: bool) -> events.RunStarted:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ldexp
 from typing import Any
 
@@ -95,10 +95,7 @@ class UsedValues:
 
     def used(self, t: float, round: int, peers: Sequence[int], staleness: Sequence[int]) -> int:
         """A round used one value of each of these peers, so many rounds old; how many of them are missed."""
-        found = self._open.get(round)
-        if found is None:
-            found = self._open[round] = Counter(), _Ages()
-        stale, ages = found
+        stale, ages = self._of(round)
         total, longest, new, missed = ages.total, ages.longest, ages.new, 0
         last_round, last_time = self._last_round, self._last_time
         for peer, behind in zip(peers, staleness, strict=True):
@@ -106,10 +103,8 @@ class UsedValues:
             if last_round[peer] == round - behind:
                 age = t - last_time[peer]
             else:
-                rounds = self._rounds[peer]
-                value = bisect_right(rounds, round - behind) - 1
-                missed += bisect_right(rounds, round) - 1 > value
-                age = t - self._times[peer][value] if value >= 0 else t
+                age, late = self._older(t, round, peer, behind)
+                missed += late
             total += age
             if age > longest:
                 longest = age
@@ -117,10 +112,55 @@ class UsedValues:
         ages.total, ages.longest = total, longest
         if len(new) > _TOGETHER:
             ages.sort()
-        if missed:
-            self.missed += missed
-            self._missed_in[round] += missed
         return missed
+
+    def used_in_turn(self, values: Iterable[Any], counts: array[int], sums: array[int]) -> list[int]:
+        """Values as the lines of a log tell them, of any agents and rounds; the agents to whom one is missed.
+
+        How many each agent used is added to `counts`, and how many rounds old they are in all to `sums`.
+        """
+        late: list[int] = []
+        last_round, last_time = self._last_round, self._last_time
+        now, stale, ages = -1, self.staleness, self._ages
+        for value in values:
+            round, peer, behind = value.round, value.peer, value.staleness
+            if round != now:
+                now = round
+                stale, ages = self._of(round)
+                if len(ages.new) > _TOGETHER:
+                    ages.sort()
+            if last_round[peer] == round - behind:
+                age = value.t - last_time[peer]
+            else:
+                age, missed = self._older(value.t, round, peer, behind)
+                if missed:
+                    late.append(value.agent)
+            ages.total += age
+            if age > ages.longest:
+                ages.longest = age
+            ages.new.append(age)
+            counts[value.agent] += 1
+            stale[behind] += 1
+            if behind:
+                sums[value.agent] += behind
+        return late
+
+    def _of(self, round: int) -> tuple[Counter[int], _Ages]:
+        """What was used in a round so far."""
+        found = self._open.get(round)
+        if found is None:
+            found = self._open[round] = Counter(), _Ages()
+        return found
+
+    def _older(self, t: float, round: int, peer: int, behind: int) -> tuple[float, bool]:
+        """The age of a value that is not its agent's newest release, and whether it is missed."""
+        rounds = self._rounds[peer]
+        value = bisect_right(rounds, round - behind) - 1
+        missed = bisect_right(rounds, round) - 1 > value
+        if missed:
+            self.missed += 1
+            self._missed_in[round] += 1
+        return t - self._times[peer][value] if value >= 0 else t, missed
 
     def close(self, round: int) -> dict[str, Any]:
         """A round is over for everybody: what was used in it."""

@@ -10,7 +10,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -21,10 +22,11 @@ from simnet.privacy.ledger import Account
 from simnet.record.bus import Subscriber
 from simnet.record.events import Event, PrivacySpent, RunFinished, RunStarted
 from simnet.record.folder import load_bytes, load_summary, load_toml
-from simnet.record.formats import csv_text, flat, json_text
+from simnet.record.formats import csv_lines, flat, json_text
 from simnet.record.laws import Laws
-from simnet.record.log import find_log, read
+from simnet.record.log import find_log, read, read_lines
 from simnet.record.metrics import Metrics, PrivacyMeter, Row, claims_of
+from simnet.record.recount import Recount
 from simnet.record.thinning import Thinning, refuse_thinned
 
 _SHOWN = 20
@@ -152,21 +154,21 @@ NEWER = "tests"
 def replay(path: Path, accept: Accept = anything) -> Report:
     """Compare summary.json, rounds.csv and agents.csv with what the log gives, but for `NOT_FROM_EVENTS`."""
     log = find_log(path)
-    metrics = Metrics()
-    count, digest = 0, ""
-    for seq, t, event in read(log):
-        if isinstance(event, RunStarted):
-            accept(event)
-            refuse_thinned(event)
-        feed(metrics, seq, t, event)
-        count = seq
-        if isinstance(event, RunFinished):
-            digest = event.digest
+    recount = Recount()
+    for lines in read_lines(log):
+        if isinstance(lines[0], RunStarted):
+            accept(lines[0])
+            refuse_thinned(lines[0])
+        with making_sense(lines):
+            recount(lines)
+    metrics = recount.metrics
+    assert metrics.end is not None  # `read_lines` checked that there is a last line
+    count, digest = lines[-1].seq, metrics.end.digest
     summary, agents = figures(metrics, digest)
     findings = chain(
         _figure_findings(log.parent, summary),
-        _table_findings(log.parent / "rounds.csv", csv_text(metrics.rounds)),
-        _table_findings(log.parent / "agents.csv", csv_text(agents)),
+        _table_findings(log.parent / "rounds.csv", csv_lines(metrics.rounds)),
+        _table_findings(log.parent / "agents.csv", csv_lines(agents)),
     )
     shown = list(islice(findings, _SHOWN))
     more = sum(1 for _ in findings)
@@ -177,6 +179,16 @@ _SENSELESS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErro
 """What figures of events that make no sense end in."""
 
 
+@contextmanager
+def making_sense(lines: Sequence[Any]) -> Iterator[None]:
+    """Whoever computes with lines of a stranger's log does it in here: LogError if they make no sense."""
+    try:
+        yield
+    except _SENSELESS as error:
+        which = f"events {lines[0].seq} to {lines[-1].seq}"
+        raise LogError(f"{which}: no figures can be computed from them ({error!r})") from None
+
+
 def feed(subscriber: Subscriber, seq: int, t: float, event: Event) -> None:
     """Hand an event of a stranger's log to who computes with it; LogError if it makes no sense there."""
     try:
@@ -185,12 +197,20 @@ def feed(subscriber: Subscriber, seq: int, t: float, event: Event) -> None:
         raise LogError(f"event {seq}, {event.kind}: no figures can be computed from it ({error!r})") from None
 
 
-def figures(metrics: Metrics, digest: str) -> tuple[dict[str, Any], list[Row]]:
-    """The summary and the table of agents that a stranger's log gives; LogError if it gives none."""
+def figures(metrics: Metrics, digest: str, agents: Sequence[int] | None = None) -> tuple[dict[str, Any], Iterator[Row]]:
+    """The summary and the table of agents, or of some, that a stranger's log gives; LogError if it gives none."""
     try:
-        return metrics.summary(digest, None), metrics.agents
+        summary = metrics.summary(digest, None)
     except _SENSELESS as error:
         raise LogError(f"the log gives no summary: its scenario lacks something ({error!r})") from None
+    return summary, _agent_rows(metrics, agents)
+
+
+def _agent_rows(metrics: Metrics, agents: Sequence[int] | None) -> Iterator[Row]:
+    try:
+        yield from metrics.agent_rows(agents)
+    except _SENSELESS as error:
+        raise LogError(f"the log gives no table of agents: it does not tell of all of them ({error!r})") from None
 
 
 def _figure_findings(folder: Path, summary: dict[str, Any]) -> Iterator[str]:
@@ -209,10 +229,10 @@ def _figure_findings(folder: Path, summary: dict[str, Any]) -> Iterator[str]:
             yield f"summary.json: {name} is {_shown(told)}, the log gives {_shown(found)}"
 
 
-def _table_findings(path: Path, computed: str) -> Iterator[str]:
-    expected = csv.reader(io.StringIO(computed))
+def _table_findings(path: Path, computed: Iterator[str]) -> Iterator[str]:
+    expected = csv.reader(computed)
     try:
-        stored = csv.reader(io.StringIO(load_bytes(path).decode()))
+        stored = csv.reader(io.TextIOWrapper(io.BytesIO(load_bytes(path)), "utf-8", newline=""))
         heading = next(stored, None)
     except LogError as error:
         yield str(error)
@@ -230,7 +250,7 @@ def _table_findings(path: Path, computed: str) -> Iterator[str]:
             rows = [rows[0] + (told is not None), rows[1] + (found is not None)]
             if told is not None and found is not None:
                 yield from _row_findings(path.name, columns, told, found)
-    except csv.Error:
+    except (ValueError, csv.Error):
         yield f"{path} is not a table"
         return
     if rows[0] != rows[1]:

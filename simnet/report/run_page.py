@@ -55,12 +55,10 @@ def run_page(run: RunFacts) -> str:
 
 def replay_data(run: RunFacts) -> dict[str, Any]:
     """The network of a run and what happened in it, for a replay, and its curves."""
-    links = run.links.rows
-    drawn = sorted(links, key=lambda row: row["messages"], reverse=True)[:_LINKS] if len(links) > _LINKS else links
     return {
         "test_error_is": run.summary.get("test_error_is"),
         "places": layout(run.summary["agents"], run.start.edges, run.summary["seed"]),
-        "links": columns(drawn),
+        "links": columns(run.links.rows(_LINKS)),
         "rounds": columns(_thinned(run.rounds)),
         "tape": run.playback.columns(),
     }
@@ -77,15 +75,16 @@ def _data(run: RunFacts, toml: str) -> dict[str, Any]:
         "measures": list(run.summary.get("measures", ())),
         "output": run.summary.get("output"),
         **replay_data(run),
-        "links_in_all": len(run.links.rows),
+        "links_in_all": len(run.links),
         "rounds_in_all": len(run.rounds),
         "agents": columns(run.agents),
+        "agents_step": run.step,
         "staleness": {"value": list(run.staleness), "count": list(run.staleness.values())},
         "flow": run.flow.intervals(),
         "charges": columns(run.charges.entries),
         "charges_in_all": run.charges.count,
         "kinds": columns(run.charges.kinds),
-        "accounts": columns(run.charges.accounts),
+        "accounts": columns(run.accounts),
         "toml": toml,
     }
 
@@ -272,16 +271,18 @@ def _thinned(rows: Sequence[Row]) -> Sequence[Row]:
 
 def layout(agents: int, edges: Sequence[tuple[int, int]], seed: int) -> list[tuple[float, float]]:
     """A place in the unit square for every agent, the same for the same graph and seed."""
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(agents))
-    graph.add_edges_from(edges)
     if agents > _DRAWN or len(edges) > _CROSSED or len(edges) == agents * (agents - 1) // 2:
-        found = nx.circular_layout(graph)
-    elif agents <= _EXACT and nx.is_connected(graph):
-        found = nx.kamada_kawai_layout(graph)
+        turns = 2 * np.pi * np.arange(agents) / agents
+        places = np.column_stack((np.cos(turns), np.sin(turns)))
     else:
-        found = nx.spring_layout(graph, seed=seed % 2**32, iterations=100)
-    places = np.array([found[agent] for agent in range(agents)])
+        graph: nx.Graph[int] = nx.Graph()
+        graph.add_nodes_from(range(agents))
+        graph.add_edges_from(edges)
+        if agents <= _EXACT and nx.is_connected(graph):
+            found = nx.kamada_kawai_layout(graph)
+        else:
+            found = nx.spring_layout(graph, seed=seed % 2**32, iterations=100)
+        places = np.array([found[agent] for agent in range(agents)])
     low, high = places.min(axis=0), places.max(axis=0)
     span = np.where(high - low > 1e-9, high - low, 1.0)
     middle = np.where(high - low > 1e-9, 0.0, 0.5)

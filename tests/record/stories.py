@@ -16,8 +16,9 @@ from simnet.record import events as ev
 from simnet.record.bus import Bus
 from simnet.record.folder import RunFolder
 from simnet.record.lines import pack
-from simnet.record.log import LogWriter, SealedWriter
+from simnet.record.log_writer import LogWriter
 from simnet.record.metrics import Metrics
+from simnet.record.sealed import SealedWriter
 
 Story = list[tuple[float, ev.Event]]
 

@@ -13,7 +13,8 @@ import pytest
 
 from simnet.errors import LogError, SimnetError
 from simnet.record.folder import RunFolder, environment, load_summary, slug
-from simnet.record.log import LogWriter, find_log, read
+from simnet.record.log import find_log, read
+from simnet.record.log_writer import LogWriter
 from simnet.version import VERSION
 from tests.record.stories import lawful, store, write
 

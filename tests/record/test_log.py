@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from simnet.errors import LogError
 from simnet.record import events as ev
 from simnet.record.lines import pack
-from simnet.record.log import SealedWriter, read, unpack_sealed
+from simnet.record.log import read
+from simnet.record.sealed import SealedWriter, unpack_sealed
 from tests.record.stories import forge, lawful, lines, start, write
 
 STORY = lawful(agents=3, rounds=3)

@@ -18,7 +18,9 @@ from simnet.errors import LogError, SimnetError
 from simnet.record import events as ev
 from simnet.record.events import FATES
 from simnet.record.log import read
-from simnet.report.run_facts import Charges, MessageFlow, RunFacts, read_run
+from simnet.report.charges import Charges
+from simnet.report.message_flow import MessageFlow
+from simnet.report.run_facts import RunFacts, read_run
 from tests.record import stories
 from tests.record.stories import lawful
 
@@ -63,7 +65,7 @@ def test_summary_and_tables_are_those_of_the_run_folder(folder, facts):
 def test_links_intervals_and_staleness_add_up_to_the_summary(facts):
     traffic, flow = facts.summary["communication"], facts.flow.intervals()
     for name in TOTALS:
-        assert sum(row[name] for row in facts.links.rows) == traffic[name]
+        assert sum(row[name] for row in facts.links.rows()) == traffic[name]
     for fate in ("delivered", "lost", "overflowed", "unreachable"):
         assert sum(flow[fate]) == traffic[fate]
     used = sum(facts.staleness.values())
@@ -78,16 +80,16 @@ def test_a_link_counts_both_directions(folder, facts):
     for _, _, event in read(folder / "events.jsonl.zst"):
         if isinstance(event, ev.MessageSent):
             sent[min(event.agent, event.peer), max(event.agent, event.peer)] += 1
-    assert {(row["a"], row["b"]): row["messages"] for row in facts.links.rows} == sent
+    assert {(row["a"], row["b"]): row["messages"] for row in facts.links.rows()} == sent
 
 
 def test_the_ledger_ends_with_what_the_tables_say_each_agent_spent(facts):
     last = {entry["agent"]: entry for entry in facts.charges.entries}
-    for row, account in zip(facts.agents, facts.charges.accounts, strict=True):
+    for row, account in zip(facts.agents, facts.accounts, strict=True):
         for epsilon in ("claimed_epsilon", "proven_epsilon"):
             assert row[epsilon] == account[epsilon] == last[row["agent"]][epsilon]
     assert sum(kind["charges"] for kind in facts.charges.kinds) == facts.charges.count == 4 * 6
-    assert sum(account["charges"] for account in facts.charges.accounts) == facts.charges.count
+    assert sum(account["charges"] for account in facts.accounts) == facts.charges.count
 
 
 def test_an_agents_epsilon_never_falls_from_charge_to_charge(facts):
@@ -97,7 +99,7 @@ def test_an_agents_epsilon_never_falls_from_charge_to_charge(facts):
 
 
 def test_many_charges_are_counted_all_and_listed_in_part(folder):
-    charges = Charges(priced=5)
+    charges = Charges(listed=5)
     for seq, t, event in read(folder / "events.jsonl.zst"):
         charges(seq, t, event)
     assert (len(charges.entries), charges.count) == (5, 24)
@@ -144,8 +146,8 @@ def test_a_folder_without_a_log_is_one_sentence(tmp_path):
         read_run(tmp_path)
 
 
-def told(story) -> MessageFlow:
-    flow = MessageFlow()
+def told(story, count: int) -> MessageFlow:
+    flow = MessageFlow(story[-1][0], count)
     for seq, (t, event) in enumerate(story, start=1):
         flow(seq, t, event)
     return flow
@@ -155,7 +157,7 @@ def told(story) -> MessageFlow:
 @given(st.integers(0, 10**6), st.integers(1, 40))
 def test_every_fate_is_counted_once_in_the_interval_in_which_it_is_met(seed, count):
     story = lawful(agents=4, rounds=4, seed=seed, notices=True, tested=True)
-    found = told(story).intervals(count)
+    found = told(story, count).intervals()
     edges = found["edges"]
     for kind, fate in FATES.items():
         times = [t for t, event in story if type(event) is kind]
@@ -168,7 +170,7 @@ def test_every_fate_is_counted_once_in_the_interval_in_which_it_is_met(seed, cou
 @given(st.integers(0, 10**6), st.integers(1, 40))
 def test_the_most_messages_under_way_are_those_sent_and_not_met(seed, count):
     story = lawful(agents=4, rounds=4, seed=seed)
-    found = told(story).intervals(count)
+    found = told(story, count).intervals()
     edges = found["edges"]
     moments = sorted({t for t, _ in story})
 
@@ -184,7 +186,7 @@ def test_the_most_messages_under_way_are_those_sent_and_not_met(seed, count):
 
 
 def test_a_run_that_takes_no_time_has_one_interval():
-    flow = MessageFlow()
+    flow = MessageFlow(0.0)
     flow(1, 0.0, ev.MessageSent(0, 1, 1, 1, "value", 16, 48))
     flow(2, 0.0, ev.MessageDelivered(1, 1, 0, 1))
     found = flow.intervals()
@@ -192,7 +194,7 @@ def test_a_run_that_takes_no_time_has_one_interval():
 
 
 def test_rows_that_travel_before_the_first_round_are_counted_apart():
-    flow = MessageFlow()
+    flow = MessageFlow(1.0)
     flow(1, 0.5, ev.ReportsGathered(0, 10, 9, 1, 160, 480))
     assert flow.reports == 10
     assert sum(flow.intervals()["delivered"]) == 0

@@ -22,7 +22,7 @@ from simnet.build import build
 from simnet.cli.explain import explain
 from simnet.errors import SimnetError
 from simnet.record.bus import Bus
-from simnet.record.log import LogWriter
+from simnet.record.log_writer import LogWriter
 from simnet.record.metrics import Metrics
 from simnet.scenario.extremes import within_numbers
 from simnet.scenario.sizes import estimate

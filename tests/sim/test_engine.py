@@ -16,7 +16,7 @@ from simnet.errors import SimnetError
 from simnet.learning.evaluation import Evaluation, RoundFigures
 from simnet.record import events
 from simnet.record.bus import Bus
-from simnet.record.log import LogWriter
+from simnet.record.log_writer import LogWriter
 from simnet.sim.engine import VirtualEngine, evaluation_done
 from simnet.sim.virtual_port import VirtualPort
 from simnet.simulate import assemble

@@ -70,6 +70,7 @@ const rare = (key, title = key) => ({ ...column(key, title), rare: true });
 showTable(byId("link-table"), `${data.name}-links`, [column("a", "from"), column("b", "to"), column("messages", "messages"),
   column("failed_share", "failed", format.percent), column("wire_bytes", "bytes", format.bytes), rare("lost"), rare("overflowed"),
   rare("unreachable"), rare("refused"), rare("retransmissions", "repeated")], data.links);
+if (data.agents_step > 1) note("agents-note", `One agent in ${data.agents_step} is listed, here and among the accounts; agents.csv in the run folder has all.`);
 showTable(byId("agent-table"), `${data.name}-agents`, [column("agent", "agent"), column("rows", "rows"), column("degree", "degree"),
   column("test_error", "test error", data.test_error_is ? format.figure : format.percent), column("train_loss", "loss", format.figure), column("proven_epsilon", "ε proven", format.figure),
   column("claimed_epsilon", "ε claimed", format.figure), column("declared_epsilon", "ε declared", format.figure), column("broadcasts", "sent"), rare("skips"), column("messages", "messages"),
