@@ -69,12 +69,12 @@ bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.page
 
-# The largest network that we measure: about a quarter of an hour and 3 GiB. `make bench` stops at a tenth of it.
+# A hundred thousand agents: some minutes and 2 GiB. `make bench` stops at a tenth of it.
 scale: .venv/installed-dev
 	$(BIN)/python -m benchmarks.scale --full
 	$(BIN)/python -m benchmarks.page
 
-# A million agents: hours, and 24 GiB.
+# A million agents: about half an hour, and 12 GiB.
 scale-full: .venv/installed-dev
 	$(BIN)/python -m benchmarks.scale --million
 	$(BIN)/python -m benchmarks.page

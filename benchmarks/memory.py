@@ -1,4 +1,4 @@
-"""What an agent of a crowd takes, in bytes, by the part of simnet that holds them.
+"""What an agent of a large network takes on the engine, in bytes, by the part of simnet that holds them.
 
     python -m benchmarks.memory
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import tracemalloc
 from collections import Counter
 
@@ -20,6 +21,7 @@ import simnet
 from benchmarks.report import publish
 from benchmarks.scale import ROWS, scenario
 from simnet.build import build
+from simnet.learning import task
 from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
 from simnet.simulate import assemble, play
@@ -65,6 +67,7 @@ def held(agents: int) -> Counter[str]:
 
 
 def main() -> None:
+    task.MANY = sys.maxsize  # nobody is simulated in columns
     play(build(scenario(200, rounds=2)), Bus(Metrics()))  # what is imported and computed once for all
     with threadpool_limits(1):
         tracemalloc.start()

@@ -1,5 +1,7 @@
-"""Fills docs/performance.md and docs/validation.md from benchmarks/results: between `<!-- numbers: name -->` and
-`<!-- /numbers -->`. A name is that of a file, or of a file and what is to be told of it: `validation.cells`.
+"""Fills docs/performance.md, docs/scale.md and docs/validation.md from benchmarks/results.
+
+That is what stands between `<!-- numbers: name -->` and `<!-- /numbers -->`. A name is that of a file, or of a file and
+what is to be told of it: `validation.cells`.
 
 python -m benchmarks.page
 """
@@ -16,7 +18,7 @@ from benchmarks.ns3_reference import CAPTURE
 from benchmarks.report import stored
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = (DOCS / "performance.md", DOCS / "validation.md")
+PAGES = (DOCS / "performance.md", DOCS / "scale.md", DOCS / "validation.md")
 BLOCK = re.compile(r"<!-- numbers: (?P<name>[\w.]+) -->\n.*?<!-- /numbers -->", re.DOTALL)
 
 
@@ -75,13 +77,45 @@ def scale(found: dict[str, Any]) -> str:
         (
             f"{row['agents']:,}",
             f"{row['messages']:,}",
+            f"{row.get('workers', 1)}",
             f"{row['microseconds_per_agent_round']:.0f}",
             f"{row['wall_seconds']:,.1f}",
             f"{row['peak_mib']:,.0f}",
         )
         for row in found["sizes"]
     ]
-    return table(("agents", "messages", "µs per agent-round", "seconds", "MiB"), rows)
+    return table(("agents", "messages", "processes", "CPU µs per agent-round", "seconds", "MiB"), rows)
+
+
+_WHAT = {"microseconds_per_agent_round": "CPU µs per agent-round", "peak_mib": "MiB"}
+
+
+def predictions(found: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{row['agents']:,} agents, {_WHAT[row['what']]}",
+            f"{row['predicted']:,.1f}",
+            f"{row['measured']:,.1f}",
+            f"{row['predicted'] / row['measured'] - 1:+.0%}",
+        )
+        for row in found["predictions"]
+    ]
+    return table(("what", "predicted", "measured", "error"), rows)
+
+
+def clusters(found: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{row['agents']:,}",
+            f"{row['machines']:,.0f}",
+            f"{row['tib']:.2f}",
+            f"{row['messages']:.2g}",
+            f"{row['compute_hours']:.1f}",
+            f"{row['network_hours']:.2f}",
+        )
+        for row in found["clusters"]
+    ]
+    return table(("agents", "machines", "TiB", "messages", "hours of computing", "hours on the line"), rows)
 
 
 def memory(found: dict[str, Any]) -> str:
@@ -192,6 +226,10 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "scale": scale,
     "scale_full": scale,
     "scale_million": scale,
+    "scale_full.predictions": predictions,
+    "scale_full.clusters": clusters,
+    "scale_million.predictions": predictions,
+    "scale_million.clusters": clusters,
     "memory": memory,
     "validation.lines": lines,
     "validation.cells": cells,
@@ -208,7 +246,7 @@ def block(name: str) -> str:
     if not (found.get(part) if part else found):
         return "Not measured yet."
     pieces = [TABLES[name](found)] if name in TABLES else []
-    pieces += [ratios(found)] if "ratios" in found else []
+    pieces += [ratios(found)] if "ratios" in found and not part else []
     return "\n\n".join(pieces)
 
 

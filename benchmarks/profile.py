@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from benchmarks.overhead import QUICKSTART
 from benchmarks.report import publish
 from simnet import Scenario, simulate
 from simnet.build import build
+from simnet.learning import task
 from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
 
@@ -80,6 +82,7 @@ def main() -> None:
     def many_agents() -> None:
         simulate.play(crowd, Bus(Metrics()))
 
+    task.MANY = sys.maxsize  # the engine's time, not that of a crowd in columns
     crowd = build(scale.scenario(1_000))
     with threadpool_limits(1):
         found = {

@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.report import publish
 from benchmarks.scale import scenario
 from simnet.build import build
+from simnet.learning import task
 from simnet.network import draws
 from simnet.record.bus import Bus
 from simnet.record.metrics import Metrics
@@ -50,14 +51,20 @@ def without_pause() -> None:
     gc.disable = lambda: None
 
 
+def without_columns() -> None:
+    task.MANY = sys.maxsize
+
+
+COLUMNS = "a crowd in columns, 1,000 agents"
 TRICKS: dict[str, tuple[int, int, Callable[[], None]]] = {
     "local problems in batches, 1,000 agents": (1_000, 30, without_batches),
     "chance in blocks, 1,000 agents": (1_000, 30, without_blocks),
     "our queue instead of SimPy's heap, 1,000 agents": (1_000, 30, without_queue),
     "our queue instead of SimPy's heap, 10,000 agents": (10_000, 6, without_queue),
     "no garbage collection, 10,000 agents": (10_000, 6, without_pause),
+    COLUMNS: (1_000, 30, without_columns),
 }
-"""Agents, rounds, and how to do without it."""
+"""Agents, rounds, and how to do without it. All but columns are tried on the engine."""
 
 
 def seconds(agents: int, rounds: int) -> float:
@@ -86,6 +93,8 @@ def main() -> None:
     if len(sys.argv) > 1:
         how, name = sys.argv[1:]
         agents, rounds, do_without = TRICKS[name]
+        if name != COLUMNS:
+            without_columns()
         if how == "without":
             do_without()
         print(seconds(agents, rounds))

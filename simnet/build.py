@@ -7,8 +7,9 @@ stream.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import networkx as nx
 import numpy as np
@@ -22,6 +23,7 @@ from simnet.learning.dataset import Dataset, row_bytes
 from simnet.learning.dealing import DealtData, PartsOfObjectives, deal
 from simnet.learning.evaluation import Scoreboard
 from simnet.learning.row_objective import Objective
+from simnet.learning.stacked_objectives import row_counts
 from simnet.learning.yardsticks import Yardsticks, yardsticks
 from simnet.methods.advice import Advice
 from simnet.methods.method import AgentSize, Calibration
@@ -29,7 +31,7 @@ from simnet.network.codec import unsurvived
 from simnet.network.delays import AlikeLinks, alike_links
 from simnet.network.frame import HEADER_BYTES, Writer
 from simnet.network.link import Link, connect, refuse_above_queue
-from simnet.network.model import Ends, LinkModel, known_agents, link_models
+from simnet.network.model import Ends, LinkModel, distinct, known_agents, link_models
 from simnet.network.queueing import Transmitter
 from simnet.network.underlay import PhysicalNetwork
 from simnet.privacy.mechanisms import HUB
@@ -57,9 +59,9 @@ class World:
     learning: DealtData
     sizes: list[AgentSize]
     calibration: Calibration
-    objectives: list[Objective]
+    objectives: Sequence[Objective]
     """Each agent's f_i on its own rows, which evaluation looks at."""
-    training: list[Objective]
+    training: Sequence[Objective]
     """What each agent computes with: another thing where rows or labels were reported."""
     streams: Streams
     reporting: Reporting | None = None
@@ -97,9 +99,9 @@ def _build(scenario: Scenario) -> World:
     held, reporting = hold(scenario, edges, dealt.parts, streams)
     refuse_what_never_passes(scenario, edges, model_length(scenario, dealt.test))
     refuse_what_gets_lost(scenario, edges)
-    known: dict[AgentSize, AgentSize] = {}
-    each = (agent_size(scenario, part, edges.degree[agent]) for agent, part in enumerate(held))
-    sizes = [known.setdefault(size, size) for size in each]  # agents that are alike share one
+    # Agents that are alike share one size.
+    size_of = cache(partial(agent_size, scenario, held[0]))
+    sizes = [size_of(rows, edges.degree[agent]) for agent, rows in enumerate(row_counts(held))]
     calibration = calibrate(scenario, sizes)
     own = own_objectives(scenario, dealt.parts, calibration.regulariser)
     trained = own if reporting is None else training(scenario, held, calibration.regulariser)
@@ -123,12 +125,12 @@ def model_length(scenario: Scenario, rows: Dataset) -> int:
     return scenario.learned.length(rows.features, rows.classes)
 
 
-def agent_size(scenario: Scenario, part: Dataset, degree: int) -> AgentSize:
-    """What is public about an agent with these rows. What a task promises, it promises of rows of norm at most 1."""
-    task, length = scenario.learned, model_length(scenario, part)
+def agent_size(scenario: Scenario, like: Dataset, rows: int, degree: int) -> AgentSize:
+    """What is public about an agent with so many rows like these. A task promises something of short rows only."""
+    task, length = scenario.learned, model_length(scenario, like)
     if not scenario.data.bounds_rows:
-        return AgentSize(part.rows, degree, length)
-    return AgentSize(part.rows, degree, length, task.gradient_bound, task.smoothness)
+        return AgentSize(rows, degree, length)
+    return AgentSize(rows, degree, length, task.gradient_bound, task.smoothness)
 
 
 def draw_from(scenario: Scenario, parts: Sequence[Dataset]) -> tuple[Streams, str | None]:
@@ -159,16 +161,16 @@ def identity(scenario: Scenario, parts: Sequence[Dataset]) -> Iterator[bytes]:
 
 def hold(
     scenario: Scenario, edges: nx.Graph[int], parts: Sequence[Dataset], streams: Streams
-) -> tuple[list[Dataset], Reporting | None]:
+) -> tuple[Sequence[Dataset], Reporting | None]:
     """The rows that each agent computes with, once those that travel have travelled, and how they did.
 
     A row that is lost on its way takes no part, so privacy is calibrated for the rows that arrived; how many they are
     is public.
     """
     method = scenario.algorithm
-    lines, access = models(scenario, edges), scenario.network.access.read(scenario.find)
     if method.reports_from is None:
-        return list(parts), None
+        return parts, None
+    lines, access = models(scenario, edges), scenario.network.access.read(scenario.find)
     sent = [method.reported(agent, part, scenario.privacy, streams) for agent, part in enumerate(parts)]
     found: dict[int, Reports] = {}
     for agent, part in enumerate(sent):
@@ -218,10 +220,9 @@ def calibrate(scenario: Scenario, sizes: Sequence[AgentSize]) -> Calibration:
     return found
 
 
-def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> list[Objective]:
+def own_objectives(scenario: Scenario, parts: Sequence[Dataset], regulariser: float) -> Sequence[Objective]:
     """Each agent's f_i on its own rows."""
-    task, weight = scenario.learned, scenario.algorithm.weight
-    return [task.made(part, regulariser, weight) for part in parts]
+    return scenario.learned.made_of_all(parts, regulariser, scenario.algorithm.weight)
 
 
 def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) -> list[Objective]:
@@ -230,7 +231,7 @@ def training(scenario: Scenario, held: Sequence[Dataset], regulariser: float) ->
     return [method.training_objective(task, part, regulariser, privacy) for part in held]
 
 
-def models(scenario: Scenario, edges: nx.Graph[int]) -> dict[Ends, LinkModel]:
+def models(scenario: Scenario, edges: nx.Graph[int]) -> Mapping[Ends, LinkModel]:
     """What each direction of every link is like, overrides applied."""
     return link_models(scenario.network.link, scenario.network.override, edges, scenario.find)
 
@@ -256,7 +257,7 @@ def draw_underlay(scenario: Scenario, agents: int) -> PhysicalNetwork | None:
     return None if underlay is None else underlay.draw(agents, Streams(scenario.seed), scenario.find)
 
 
-def models_in_use(built: World) -> dict[Ends, LinkModel]:
+def models_in_use(built: World) -> Mapping[Ends, LinkModel]:
     """What each direction of every link is like that messages really pass: those of an underlay, if there is one."""
     physical = draw_underlay(built.scenario, built.agents)
     return models(built.scenario, built.graph) if physical is None else physical.models
@@ -276,7 +277,7 @@ def refuse_what_never_passes(scenario: Scenario, edges: nx.Graph[int], features:
         physical.refuse_above_queues(directions(edges), size)
         return
     used = models(scenario, edges) if physical is None else physical.models_of(directions(edges))
-    for model in {id(model): model for model in used.values()}.values():
+    for model in distinct(used):
         place = {field: _said_in(network, model, field) for field in ("mtu", "queue")}
         transport.refuse_too_small(model, f"{place['mtu']}.mtu")
         packet = max(transport.packets(size, Transmitter(model, Streams(0), "").room))
@@ -291,7 +292,7 @@ def refuse_what_gets_lost(scenario: Scenario, edges: nx.Graph[int]) -> None:
         return
     physical = draw_underlay(scenario, len(edges))
     used = models(scenario, edges) if physical is None else physical.models_of(directions(edges))
-    for model in {id(model): model for model in used.values()}.values():
+    for model in distinct(used):
         # An overtaken message is older than what its receiver knows, and ignored.
         field = model.loses or ("order" if model.overtakes and not network.pacing.meets else None)
         if field is not None:

@@ -22,9 +22,12 @@ from simnet.agent.recollection import Recollection
 from simnet.agent.row_reports import after_reports
 from simnet.allowance import Allowance
 from simnet.build import World, build, build_engine, build_port, cautions
+from simnet.crowds import crowd_of, sensible
 from simnet.diagnostics import tell
 from simnet.errors import LogError, ScenarioError, ScenarioWarning
+from simnet.learning.column_solver import Allot
 from simnet.learning.evaluation import Evaluator, Scoreboard
+from simnet.learning.stacked_objectives import row_counts
 from simnet.learning.task import Task
 from simnet.methods import METHODS
 from simnet.methods.peer import Peer
@@ -189,6 +192,7 @@ def run(
     *,
     progress: Progress | None = None,
     attach: Sequence[Attachment] = (),
+    workers: int | None = None,
 ) -> Result:
     """Simulate a scenario. A `ScenarioWarning` says what its author should know before.
 
@@ -197,6 +201,8 @@ def run(
         out: where run folders go; None keeps everything in memory.
         progress: told after every evaluated round.
         attach: the user's own SimPy processes, such as cross traffic; the log names them.
+        workers: processes that a crowd of agents may take, at most; default: one per core and thousand agents. Nothing
+            that a run gives depends on it.
 
     >>> from simnet import Scenario, run
     >>> quick = {"data": {"source": "synthetic"}, "algorithm": {"name": "admm"}, "rounds": 2}
@@ -205,6 +211,8 @@ def run(
     """
     if isinstance(scenario, str | Path):
         raise ScenarioError(f"scenario = {scenario!r}: run takes a Scenario, such as Scenario.load('file.toml')")
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise ScenarioError(f"workers = {workers!r}: a whole number of processes, 1 or more")
     if attach and scenario.privacy.noise == "key":
         raise ScenarioError(
             "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "
@@ -227,7 +235,9 @@ def run(
         warnings.warn(sentence, ScenarioWarning, stacklevel=2)
     # An error of the user's own processes is theirs.
     with nullcontext() if attach else within_numbers(scenario):
-        return keep(built, out, lambda bus: play(built, bus, attach=attach), progress=progress)
+        if workers is None:
+            workers = sensible(built.agents)
+        return keep(built, out, lambda bus: play(built, bus, attach=attach, workers=workers), progress=progress)
 
 
 def keep(
@@ -264,7 +274,7 @@ def record(
         metrics.observed = Observed()
         subscribers.append(metrics.observed)
     if progress is not None:
-        subscribers.append(_watcher(progress, scenario.rounds))
+        subscribers.append(_Watcher(progress, scenario.rounds))
     started = perf_counter()
     with threadpool_limits(1):
         happen(Bus(*subscribers))
@@ -275,9 +285,24 @@ def record(
 
 
 @gc_paused()
-def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None, *, attach: Sequence[Attachment] = ()) -> None:
-    """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
-    assemble(built, bus, peers, attach=attach).run()
+def play(
+    built: World,
+    bus: Bus,
+    peers: Sequence[Peer] | None = None,
+    *,
+    attach: Sequence[Attachment] = (),
+    workers: int = 1,
+) -> None:
+    """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given.
+
+    A crowd takes so many processes (`simnet.crowds`).
+    """
+    crowd = crowd_of(built, bus, workers, partial(evaluator, built)) if peers is None and not attach else None
+    if crowd is None:
+        assemble(built, bus, peers, attach=attach).run()
+    else:
+        bus.emit(0.0, first_event(built))
+        crowd.run()
 
 
 def assemble(
@@ -358,10 +383,15 @@ def _begin_at_the_start(built: World, peers: Sequence[Peer]) -> None:
 
 def scoreboard(built: World) -> Scoreboard:
     """What turns the agents' states into figures, round by round."""
+    start, scenario = built.objectives[0].start, built.scenario
+    return Scoreboard(evaluator(built), built.agents, start, scenario.rounds, len(scenario.output))
+
+
+def evaluator(built: World, allot: Allot = np.zeros) -> Evaluator:
+    """What tells how good models are."""
     test, scenario = built.learning.test, built.scenario
     names, counts = [output.called for output in scenario.output], headline(scenario.output)
-    evaluator = Evaluator(built.objectives, test, scenario.learned, scenario.metric, names, counts)
-    return Scoreboard(evaluator, built.agents, built.objectives[0].start, scenario.rounds, len(names))
+    return Evaluator(built.objectives, test, scenario.learned, scenario.metric, names, counts, allot)
 
 
 def first_event(
@@ -378,7 +408,7 @@ def first_event(
         private=built.scenario.log.private,
         scenario=built.scenario.resolved(),
         edges=sorted((min(edge), max(edge)) for edge in built.graph.edges),
-        rows=[objective.rows for objective in built.objectives],
+        rows=row_counts(built.objectives),
         features=built.length,
         test_error_is=None if built.scenario.learned.error == Task.error else built.scenario.learned.error,
         attached=list(attached),
@@ -403,14 +433,17 @@ def _fitness(built: World, *, own: bool) -> str:
     return fitness.FROM_SECRET if own or built.noise_key is not None else fitness.FROM_SEED
 
 
-def _watcher(progress: Progress, rounds: int) -> Subscriber:
+class _Watcher:
     """A subscriber that tells how far the run is."""
 
-    def hear(seq: int, t: float, event: events.Event) -> None:
-        if isinstance(event, events.EvaluationDone):
-            progress(event.round, rounds)
+    kinds = frozenset({events.EvaluationDone})
 
-    return hear
+    def __init__(self, progress: Progress, rounds: int) -> None:
+        self._progress, self._rounds = progress, rounds
+
+    def __call__(self, seq: int, t: float, event: events.Event) -> None:
+        if isinstance(event, events.EvaluationDone):
+            self._progress(event.round, self._rounds)
 
 
 def method_names(text: str) -> list[str]:

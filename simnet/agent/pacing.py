@@ -118,6 +118,11 @@ class Pacing(Part):
         return None
 
     @property
+    def common_tick(self) -> Callable[[float], float] | None:
+        """If all agents end a round at the next tick of one clock, whatever they hear: the tick after a time."""
+        return None
+
+    @property
     def leaves_out(self) -> str | None:
         """What real agents would have to cope with, and these have not."""
         return None
@@ -231,6 +236,10 @@ class Deadline(Pacing):
     @property
     def tick(self) -> float:
         return self.period
+
+    @property
+    def common_tick(self) -> Callable[[float], float] | None:
+        return None if self.skew or self.jitter or self.keeps_time else self.next_tick
 
     @property
     def leaves_out(self) -> str | None:

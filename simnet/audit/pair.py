@@ -17,6 +17,7 @@ hypothesis, and never see a noise draw of the run.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -51,7 +52,7 @@ class RowPath:
 
     probability: float
     report: Report | None
-    training: list[Objective]
+    training: Sequence[Objective]
 
 
 def row_paths(world: World, plan: Audit) -> tuple[RowPath, ...]:

@@ -26,6 +26,10 @@ def run(
     sets: Set = None,
     seed: Seed = None,
     out: Out = Path("runs"),
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes for thousands of agents that are alike; default: one per core and 1,000 agents."),
+    ] = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -36,7 +40,7 @@ def run(
     from simnet.simulate import run as simulate
 
     with progress(scenario.name, quiet=json or verbose) as tell:
-        result = simulate(scenario, out, progress=tell)
+        result = simulate(scenario, out, progress=tell, workers=workers)
     if json:
         show_json(result.summary)
     else:

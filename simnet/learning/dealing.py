@@ -14,7 +14,9 @@ import numpy as np
 
 from simnet.errors import DataError, ScenarioError
 from simnet.learning.dataset import LONGEST_ROW, Dataset, LabelKind, Matrix, longest_row, scale, split
+from simnet.learning.dealt_parts import DealtParts
 from simnet.learning.row_objective import Objective
+from simnet.learning.stacked_objectives import row_counts
 from simnet.streams import Streams
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class DealtData:
 
     @property
     def rows(self) -> list[int]:
-        return [part.rows for part in self.parts]
+        return self.parts.counts if isinstance(self.parts, PartsOfObjectives) else row_counts(self.parts)
 
 
 class PartsOfObjectives(Sequence[Dataset]):
@@ -46,6 +48,11 @@ class PartsOfObjectives(Sequence[Dataset]):
     def __init__(self, name: str, objectives: Sequence[Objective]) -> None:
         self._name = name
         self._objectives = objectives
+
+    @property
+    def counts(self) -> list[int]:
+        """How many rows each agent has."""
+        return row_counts(self._objectives)
 
     def __len__(self) -> int:
         return len(self._objectives)
@@ -88,7 +95,7 @@ def deal(
         )
     rng = Streams(seed).generator("partition")
     parts = data.partition.dealt(train, agents, data.concentration, rng, least)
-    return DealtData([train.take(rows) for rows in parts], test, public)
+    return DealtData(DealtParts(train, parts), test, public)
 
 
 def _train_and_test(data: Data, streams: Streams, splits: Streams, find: Finder) -> tuple[Dataset, Dataset]:
@@ -98,7 +105,9 @@ def _train_and_test(data: Data, streams: Streams, splits: Streams, find: Finder)
             f"data.scale = {data.scale!r}: a row is {longest:.3g} long, and numbers have room for {LONGEST_ROW:g}; "
             "'rows' shortens it"
         )
-    prepared = partial(scale, bias=data.bias, columns=data.scales_columns, rows=data.bounds_rows)
+    prepared = partial(
+        scale, bias=data.bias, columns=data.scales_columns, rows=data.bounds_rows, spare=data.source.generated
+    )
     if data.tuning is not None:
         whole, test = _apart(data, data.tuning, whole, test, streams)
     own_test = test is not None and "train" not in data.model_fields_set

@@ -14,10 +14,12 @@ import numpy as np
 
 from simnet.errors import ScenarioError, TaskError
 from simnet.learning.batch_solver import BatchSolver, stacked
+from simnet.learning.column_solver import Allot
 from simnet.learning.dataset import Dataset
 from simnet.learning.metric_parts import Metric
 from simnet.learning.objective import Measurement
 from simnet.learning.row_objective import Objective
+from simnet.learning.stacked_objectives import Agents, StackedObjectives
 from simnet.learning.task import Models, Task
 from simnet.vectors import Vector
 
@@ -66,6 +68,7 @@ class Evaluator:
         metrics: Sequence[Metric] = (),
         outputs: Sequence[str] = (),
         headline: int | None = None,
+        allot: Allot = np.zeros,
     ) -> None:
         self._parts = parts
         self._test = test
@@ -75,10 +78,13 @@ class Evaluator:
         self._beside = [(place, name) for place, name in enumerate(outputs) if place != headline]
         self._names: list[str] | None = None
         models = len(parts) * (1 + len(self._beside))
-        self._last: Models = np.full((models, task.length(test.features, test.classes)), np.nan)
-        self._losses, self._errors = np.zeros(len(parts)), np.zeros(models)
-        self._weights = np.array([part.weight for part in parts])
-        self._regularisers = np.array([part.regulariser for part in parts])
+        self._last: Models = allot((models, task.length(test.features, test.classes)), np.float64)
+        self._last[:] = np.nan
+        self._losses, self._errors = allot((len(parts),), np.float64), allot((models,), np.float64)
+        self._stacked = parts if isinstance(parts, StackedObjectives) else None
+        alike = [parts[0]] * len(parts) if self._stacked is not None else parts
+        self._weights = np.array([part.weight for part in alike])
+        self._regularisers = np.array([part.regulariser for part in alike])
         self._solver = BatchSolver()
 
     def evaluate(self, thetas: Models, duals: Models | None = None, outputs: Sequence[Models] = ()) -> Evaluation:
@@ -122,20 +128,44 @@ class Evaluator:
         self._names = list(found)
         return found
 
+    def look(self, thetas: Models, share: int, of: int) -> None:
+        """Look at one of so many shares of the models that have changed; `seen` follows when all have been looked at.
+
+        Shares may be looked at in several processes. Errors come out as they do for all models together.
+        """
+        moved = self._moved(thetas)
+        together = self._task.together(self._test)
+        lots = -(-len(moved) // together)
+        first, last = (together * (lots * place // of) for place in (share, share + 1))
+        self._look(thetas, moved[first:last])
+
+    def seen(self, thetas: Models) -> None:
+        """All of these models have been looked at."""
+        self._last[:] = thetas
+
+    def _moved(self, thetas: Models) -> Agents:
+        """Which models are not those of the last time."""
+        return np.flatnonzero((thetas != self._last).any(axis=1))
+
     def _figures(self, thetas: Models) -> tuple[Vector, Vector]:
         """Errors of all models, and train losses of the agents'; computed only for the models that have changed."""
-        moved = np.flatnonzero((thetas != self._last).any(axis=1))
-        models, agents = thetas[moved], len(self._parts)
-        own = moved[moved < agents]
-        self._losses[own] = self._solver.measure(
-            [Measurement(self._parts[agent], thetas[agent]) for agent in own.tolist()]
-        )
+        moved = self._moved(thetas)
+        self._look(thetas, moved)
+        self._last[moved] = thetas[moved]
+        return self._losses.copy(), self._errors.copy()
+
+    def _look(self, thetas: Models, moved: Agents) -> None:
+        models, own = thetas[moved], moved[moved < len(self._parts)]
+        if self._stacked is not None:
+            self._losses[own] = self._stacked.mean_losses(own, models[: len(own)])
+        else:
+            self._losses[own] = self._solver.measure(
+                [Measurement(self._parts[agent], thetas[agent]) for agent in own.tolist()]
+            )
         errors = self._task.errors(models, self._test)
         if np.shape(errors) != (len(models),):
             raise TaskError(f"task {self._task.word}: errors must be one number for each of {len(models)} models")
         self._errors[moved] = errors
-        self._last[moved] = models
-        return self._losses.copy(), self._errors.copy()
 
 
 class RoundFigures(NamedTuple):

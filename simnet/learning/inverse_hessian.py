@@ -158,6 +158,17 @@ class FullBfgs(TriangleBfgs):
         self._triangle = self.triangle if triangle is None else triangle
         self._whole = None
 
+    @property
+    def every(self) -> int:
+        """Of so many rows the next rebuild looks at one."""
+        return self._every
+
+    def recall(self, triangle: Vector, curvature: float, every: int) -> None:
+        """Be what was kept elsewhere: a triangle of K, the μ that it was made for, and `every`."""
+        self._triangle, self._whole = triangle, None
+        self.curvature, self._every = curvature, every
+        self.cost = self._price()
+
     def apply(self, gradient: Vector) -> Vector:
         product: Vector = self.inverse.dot(gradient)
         return product

@@ -113,6 +113,14 @@ l(z) = 0 for z > 1 + h, (1 + h − z)²/(4h) for |1 − z| <= h, 1 − z for z <
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (LOGISTIC, SMOOTHED_HINGE)}
 
 
+def fits_stacks(rows: int, features: int) -> bool:
+    """Whether problems of this shape are small enough for stacks of them to be faster.
+
+    A product with one row or one column is another routine for a stack of them than for one.
+    """
+    return min(rows, features) > 1 and features <= _FEW and rows * features <= _TINY
+
+
 def unbiased(loss: Loss, epsilon: float | Vector) -> Loss:
     """A loss of randomised labels whose mean over the randomness is the loss of the true ones.
 
@@ -149,7 +157,17 @@ class LocalObjective(Objective):
     """
 
     def __init__(self, X: Matrix, y: Vector, loss: Loss, regulariser: float, weight: float = 1.0) -> None:
-        self.rows, self.features = int(X.shape[0]), int(X.shape[1])
+        self._hold(fold_labels(X, y), y, loss, regulariser, weight)
+
+    @classmethod
+    def folded(cls, A: Matrix, y: Vector, loss: Loss, regulariser: float, weight: float) -> LocalObjective:
+        """The objective of rows whose labels have been folded in, in the layout of `fold_labels`."""
+        found = cls.__new__(cls)
+        found._hold(A, y, loss, regulariser, weight)
+        return found
+
+    def _hold(self, A: Matrix, y: Vector, loss: Loss, regulariser: float, weight: float) -> None:
+        self.rows, self.features = int(A.shape[0]), int(A.shape[1])
         self.loss = loss
         self.regulariser = regulariser
         self.weight = weight
@@ -157,7 +175,7 @@ class LocalObjective(Objective):
         """The weight of one row in the gradient."""
         self._scale = _as_array(self.scale)
         self._y = y
-        self._A: Matrix = fold_labels(X, y)
+        self._A: Matrix = A
         # A copy: products with it are a tenth faster than scattering through the arrays of A.
         self._sparse_transposed = self._A.T.tocsr() if isinstance(self._A, scipy.sparse.csr_array) else None
         entries = self._A.data if isinstance(self._A, scipy.sparse.csr_array) else self._A.T.ravel()
@@ -168,8 +186,7 @@ class LocalObjective(Objective):
         """None if the objective is too large for batches to be faster, or sparse."""
 
     def _batch_key(self) -> BatchKey | None:
-        # A product with one row or one column is another routine for a stack of them than for one.
-        few = min(self.rows, self.features) > 1 and self.features <= _FEW and self.stored <= _TINY and not self.sparse
+        few = fits_stacks(self.rows, self.features) and not self.sparse
         return _shared_key(self.rows, self.features, id(self.loss)) if few else None
 
     @property

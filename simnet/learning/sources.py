@@ -45,6 +45,9 @@ class DataSource(Part):
     takes: ClassVar[tuple[str, ...]] = ()
     """The fields of [data] that it takes and that not every source takes."""
 
+    generated: ClassVar[bool] = False
+    """Whether its rows are drawn anew whenever they are asked for, and nobody else holds them."""
+
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Dataset | tuple[Any, Any]:
         """All rows: a data set, or features and labels as arrays. They are scaled later."""
@@ -128,6 +131,7 @@ class SyntheticRows(DataSource):
 
     kind: Literal["synthetic"]
     public: ClassVar[bool] = True
+    generated: ClassVar[bool] = True
     takes: ClassVar[tuple[str, ...]] = ("rows", "features", "label_noise")
 
     def draw(self, rng: np.random.Generator) -> Dataset:
@@ -140,6 +144,7 @@ class SyntheticRows(DataSource):
 
 class _Breiman(DataSource):
     public: ClassVar[bool] = True
+    generated: ClassVar[bool] = True
     takes: ClassVar[tuple[str, ...]] = ("rows",)
     make: ClassVar[Callable[[int, np.random.Generator], Dataset]]
 

@@ -16,7 +16,8 @@ holds, and no agent is told one (`AgentSize`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar, Final, final
 
@@ -28,6 +29,7 @@ from simnet.learning.dataset import LABELS_ARE, Dataset, LabelKind
 from simnet.learning.loss_check import check_grid, guarded
 from simnet.learning.objective import LOGISTIC, LOSSES, LocalObjective, Loss
 from simnet.learning.row_objective import Objective, check_apart, check_rows
+from simnet.learning.stacked_objectives import stack_objectives
 from simnet.parts.part import Part
 from simnet.vectors import Vector
 
@@ -41,6 +43,8 @@ NEEDED: Final = {
     "unbiased": "a loss that is convex when it is made unbiased for randomised labels",
 }
 """What a task can have, in words."""
+MANY = 200
+"""Agents from which on their rows are worth one array, if they are alike."""
 _CHUNK = 2**18  # scores held at a time: 2 MB, and they stay in the cache
 
 Models = Vector
@@ -102,6 +106,10 @@ class Task(Part):
         """How wrong each model is on the test set; its mean over agents is `test_error`."""
         raise NotImplementedError
 
+    def together(self, test: Dataset) -> int:
+        """Of how many models the errors are computed in one lot, whose last bits may depend on all of them."""
+        return sys.maxsize
+
     def measures(self, models: Models, test: Dataset) -> Mapping[str, float]:
         """What else tells how good the models are, by name."""
         return {}
@@ -134,6 +142,10 @@ class Task(Part):
                 )
             found.bound = self.gradient_bound
         return found
+
+    def made_of_all(self, parts: Sequence[Dataset], regulariser: float, weight: float) -> Sequence[Objective]:
+        """The objective of each part; those of many that are alike lie in one array."""
+        return [self.made(part, regulariser, weight) for part in parts]
 
 
 class MarginTask(Task):
@@ -196,9 +208,16 @@ class MarginTask(Task):
     def made(self, rows: Dataset, regulariser: float, weight: float) -> Objective:
         return MarginTask.objective(self, rows, regulariser, weight)
 
+    def together(self, test: Dataset) -> int:
+        return max(1, _CHUNK // test.rows)
+
+    def made_of_all(self, parts: Sequence[Dataset], regulariser: float, weight: float) -> Sequence[Objective]:
+        stacked = stack_objectives(parts, loss_of(self), regulariser, weight) if len(parts) >= MANY else None
+        return super().made_of_all(parts, regulariser, weight) if stacked is None else stacked
+
     def errors(self, models: Models, test: Dataset) -> Vector:
         """Each model's share of errors; a score of exactly 0 is half an error."""
-        width = max(1, _CHUNK // test.rows)
+        width = self.together(test)
         errors = np.empty(len(models))
         for first in range(0, len(models), width):
             chunk = slice(first, first + width)

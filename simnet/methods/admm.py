@@ -20,11 +20,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from simnet.learning.column_solver import Allot
 from simnet.learning.objective import Subproblem
 from simnet.learning.row_objective import Objective
 from simnet.learning.solver import Problem, Solution, Solver
+from simnet.learning.stacked_objectives import StackedObjectives
+from simnet.methods.columns import AdmmColumns, ColumnPeers
 from simnet.methods.duals import Duals, EdgeDuals, HealingDuals, NodeDuals, Steps, constant
-from simnet.methods.method import AgentPlace, AgentSize, Method, Surroundings
+from simnet.methods.method import AgentPlace, AgentSize, Calibration, Method, Surroundings
 from simnet.methods.peer import Known, Peer, Proposal, Solving, Work, alone, in_objective
 from simnet.parts.fields import Count, NonNegative, Positive
 from simnet.privacy.budget import Facts, NoisePlan, Privacy, span
@@ -59,6 +62,10 @@ class Decentralised(Method):
         if self.duals == "healing" and around.entrywise_codec and self.heal_every > 1:
             return "algorithm.heal_every: with a codec such as top-k each entry travels with its sum, so it is 1"
         return None
+
+    @property
+    def in_columns(self) -> bool:
+        return super().in_columns and self.duals == "node"
 
     def not_by_edges(self) -> str | None:
         """Why edge duals cannot be kept; they are one splitting with one η, without resting rounds or a dual step."""
@@ -152,6 +159,21 @@ class Admm(Decentralised):
     def peer(self, plan: NoisePlan | None, objective: Objective, place: AgentPlace, streams: Streams) -> Peer:
         duals = self.keep_duals(objective.features, place)
         return AdmmPeer(objective, degree=place.size.degree, eta=self.eta, tolerance=self.tolerance, duals=duals)
+
+    def columns(
+        self,
+        calibration: Calibration,
+        objectives: StackedObjectives,
+        sizes: Sequence[AgentSize],
+        rounds: int,
+        streams: Streams,
+        allot: Allot,
+    ) -> ColumnPeers:
+        agents = len(objectives)
+        tolerance, domain = (np.full(agents, each) for each in (self.tolerance, math.inf))
+        return AdmmColumns(
+            objectives, sizes, eta=self.eta, tolerance=tolerance, domain=domain, price=[BARE] * agents, allot=allot
+        )
 
 
 class AdmmPeer(Peer):

@@ -19,16 +19,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from simnet.learning.column_solver import Allot
 from simnet.learning.objective import Measurement
 from simnet.learning.row_objective import Objective
+from simnet.learning.stacked_objectives import StackedObjectives
+from simnet.methods.columns import ColumnPeers
 from simnet.methods.duals import Duals
-from simnet.methods.method import AgentPlace
+from simnet.methods.method import AgentPlace, AgentSize, Calibration
 from simnet.methods.peer import Known, Peer, Proposal, Solving, Test, Work, alone
+from simnet.methods.perturbed_columns import IppAdmmColumns
 from simnet.methods.pp_admm import PaperBudget, PpAdmm, PpAdmmPeer, plan_by_paper
 from simnet.parts.fields import Count, NonNegative, Positive, Share
 from simnet.privacy import claims
@@ -218,6 +222,27 @@ class IppAdmm(PpAdmm):
             test_rng=streams.generator("svt", place.agent),
             clip=self.clip,
             duals=self.keep_duals(objective.features, place),
+        )
+
+    def columns(
+        self,
+        calibration: Calibration,
+        objectives: StackedObjectives,
+        sizes: Sequence[AgentSize],
+        rounds: int,
+        streams: Streams,
+        allot: Allot,
+    ) -> ColumnPeers:
+        plans = cast("Sequence[PerturbationPlan]", calibration.plans)
+        return IppAdmmColumns(
+            objectives,
+            sizes,
+            eta=self.eta,
+            plans=plans,
+            clip=self.clip,
+            rounds=rounds,
+            streams=streams,
+            allot=allot,
         )
 
 

@@ -24,6 +24,11 @@ from simnet.privacy.ledger import BARE, Account, Charge, Ledger
 from simnet.streams import Streams
 from simnet.vectors import Square, Vector
 
+if TYPE_CHECKING:
+    from simnet.learning.column_solver import Allot
+    from simnet.learning.stacked_objectives import StackedObjectives
+    from simnet.methods.columns import ColumnPeers
+
 _MOST_DECADES = 100
 """How far something may grow or shrink over a run: squares and quotients of it stay finite numbers."""
 
@@ -370,6 +375,23 @@ class Method(Part):
             self.peer(plan, objective, AgentPlace(agent, size, len(sizes), rounds, _degrees(near, sizes)), streams)
             for agent, (plan, objective, size, near) in enumerate(agents)
         ]
+
+    def columns(
+        self,
+        calibration: Calibration,
+        objectives: StackedObjectives,
+        sizes: Sequence[AgentSize],
+        rounds: int,
+        streams: Streams,
+        allot: Allot,
+    ) -> ColumnPeers:
+        """The mathematics of all agents in columns, where it is `in_columns`."""
+        raise NotImplementedError(f"{type(self).__name__} has no columns")
+
+    @property
+    def in_columns(self) -> bool:
+        """Whether it has columns. They are not inherited: a class that changes its peers has none until it says so."""
+        return "columns" in vars(type(self))
 
     def cancelling(self, agent: int, neighbours: Sequence[Sequence[int]], streams: Streams, features: int) -> Vector:
         """What an agent adds to its model and its neighbours together take off: secrets that pairs share."""

@@ -17,17 +17,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from simnet.errors import BudgetError
+from simnet.learning.column_solver import Allot
 from simnet.learning.row_objective import Objective
+from simnet.learning.stacked_objectives import StackedObjectives
 from simnet.methods.admm import AdmmPeer, Decentralised
+from simnet.methods.columns import ColumnPeers
 from simnet.methods.duals import Duals
 from simnet.methods.method import AgentPlace, AgentSize, Calibration, Finding, Setting
 from simnet.methods.peer import OUTSIDE, Known, Peer, Proposal, Work
+from simnet.methods.perturbed_columns import PpAdmmColumns
 from simnet.methods.scaling import Scaled
 from simnet.methods.theorems import FAILURE, Samples
 from simnet.parts.fields import Positive, Share
@@ -180,6 +184,18 @@ class PpAdmm(Decentralised):
             rng=streams.generator("noise", place.agent),
             duals=self.keep_duals(objective.features, place),
         )
+
+    def columns(
+        self,
+        calibration: Calibration,
+        objectives: StackedObjectives,
+        sizes: Sequence[AgentSize],
+        rounds: int,
+        streams: Streams,
+        allot: Allot,
+    ) -> ColumnPeers:
+        plans = cast("Sequence[PerturbationPlan]", calibration.plans)
+        return PpAdmmColumns(objectives, sizes, eta=self.eta, plans=plans, streams=streams, allot=allot)
 
     def theory(self, setting: Setting) -> list[Finding]:
         plans = [plan for plan in setting.calibration.plans if isinstance(plan, PerturbationPlan)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import dist
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -298,12 +298,40 @@ class Override(_Preset):
         return [(self.source, self.target)]
 
 
+class AlikeModels(Mapping[Ends, LinkModel]):
+    """All links are alike: a large network has a million of them, and this has an entry for none."""
+
+    def __init__(self, edges: nx.Graph[int], common: LinkModel) -> None:
+        self._edges, self.common = edges, common
+
+    def __getitem__(self, ends: Ends) -> LinkModel:
+        if not self._edges.has_edge(*ends):
+            raise KeyError(ends)
+        return self.common
+
+    def __iter__(self) -> Iterator[Ends]:
+        return (ends for a, b in self._edges.edges for ends in ((a, b), (b, a)))
+
+    def __len__(self) -> int:
+        return 2 * self._edges.number_of_edges()
+
+
+def distinct(models: Mapping[Ends, LinkModel]) -> list[LinkModel]:
+    """Each of the models once, in the order of the links."""
+    if isinstance(models, AlikeModels):
+        return [models.common] if len(models) else []
+    return list({id(model): model for model in models.values()}.values())
+
+
 def link_models(
     common: LinkModel, overrides: Sequence[Override], edges: nx.Graph[int], find: Finder
-) -> dict[Ends, LinkModel]:
+) -> Mapping[Ends, LinkModel]:
     """What each direction of every link is like: as the common one, but for the overrides; later ones win."""
     # One record for all that are alike: a large network has a million links.
     common = common.read(find)
+    latency = common.latency
+    if not (overrides or edges.graph.get("given") or latency.needs_length or latency.needs_ends):
+        return AlikeModels(edges, common)
     models = {ends: common for a, b in edges.edges for ends in ((a, b), (b, a))}
     # What the file of the topology says of its links comes before the scenario's exceptions.
     for ends, given in edges.graph.get("given", {}).items():

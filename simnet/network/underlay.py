@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from math import inf
@@ -133,7 +133,7 @@ class PhysicalNetwork:
         self,
         cutter: Transmitter,
         names: list[str],
-        models: dict[Ends, LinkModel],
+        models: Mapping[Ends, LinkModel],
         delays: dict[Ends, float],
         places: list[int],
         costs: dict[Ends, int],
@@ -178,7 +178,7 @@ class PhysicalNetwork:
         """Over each link, the directions between these agents that use it."""
         return Counter(link for pair in pairs for link in self.route(*pair))
 
-    def models_of(self, pairs: list[Ends]) -> dict[Ends, LinkModel]:
+    def models_of(self, pairs: list[Ends]) -> Mapping[Ends, LinkModel]:
         """What the links are like that these agents use; all links if they use none."""
         return {link: self.models[link] for link in self.shared_by(pairs)} or self.models
 
@@ -236,7 +236,7 @@ class PhysicalNetwork:
                 )
 
 
-def _delays(models: dict[Ends, LinkModel]) -> dict[Ends, float]:
+def _delays(models: Mapping[Ends, LinkModel]) -> dict[Ends, float]:
     """The latency of each link, where it varies its median."""
     found: dict[int, float] = {}
     for model in models.values():

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from simnet.privacy.sparse_vector import answer_noise
+from simnet.record.event_columns import Whole
 from simnet.record.events import PrivacySpent, SvtTested
 from simnet.vectors import Vector
 
@@ -20,24 +22,37 @@ from simnet.vectors import Vector
 class AnswerScores:
     """The answers of all agents' tests, and their scores once there are some."""
 
-    def __init__(self) -> None:
+    def __init__(self, agents: int) -> None:
         self._passed = array("b")
         self._queries = array("d")
         self._noise: Counter[float] = Counter()
-        self._noise_of: dict[int, float] = {}
+        self._noise_of = array("d", [0.0]) * agents
 
     def paid(self, event: PrivacySpent) -> None:
         """A charge; that of a test holds the scales of its noise."""
-        scales = [event.parameters.get(name) for name in ("threshold_scale", "query_scale")]
-        if scales[0] is not None and scales[1] is not None:
-            self._noise_of[event.agent] = answer_noise(scales[0], scales[1])
+        if "threshold_scale" in event.parameters:
+            self.paid_together(np.array([event.agent]), event.parameters)
+
+    def paid_together(self, agents: Whole, parameters: Mapping[str, float]) -> None:
+        """The same charge of many agents."""
+        threshold, query = (parameters.get(name) for name in ("threshold_scale", "query_scale"))
+        if threshold is not None and query is not None:
+            np.frombuffer(self._noise_of)[agents] = answer_noise(threshold, query)
 
     def asked(self, event: SvtTested) -> None:
         """An answer; without its query in a log that is not private."""
         self._passed.append(event.passed)
-        self._noise[self._noise_of.get(event.agent, 0.0)] += 1
+        self._noise[self._noise_of[event.agent]] += 1
         if event.query is not None:
             self._queries.append(event.query)
+
+    def asked_together(self, agents: Whole, passed: Whole, queries: Vector | None) -> None:
+        """Answers of many agents, in their order."""
+        self._passed.frombytes(passed.astype(np.int8).tobytes())
+        noises, counts = np.unique(np.frombuffer(self._noise_of)[agents], return_counts=True)
+        self._noise.update(dict(zip(noises.tolist(), counts.tolist(), strict=True)))
+        if queries is not None:
+            self._queries.frombytes(queries.tobytes())
 
     def summary(self, threshold: float | None) -> dict[str, Any]:
         """What summary.json tells; nothing of a run without tests.

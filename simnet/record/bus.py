@@ -11,13 +11,16 @@ tells this subscriber nothing of the four. A record is made only if somebody els
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Literal, Protocol
 
+import numpy as np
+
 from simnet.network.frame import Frame
-from simnet.record.events import EVENTS, FATES, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
-from simnet.record.used_values import UsedValues
+from simnet.record.counters import Counters
+from simnet.record.event_columns import EventColumn, Rows
+from simnet.record.events import EVENTS, Event, MessageDelivered, MessageLost, MessageSent, ValueUsed
 
 Carries = Literal["value", "notice", "ack", "request", "reply"]
 """What a frame is for."""
@@ -25,15 +28,6 @@ Reason = Literal["corrupted", "given-up", "collision", "retries", "sender-down"]
 """Why a message was lost, where it was not its link."""
 Subscriber = Callable[[int, float, Event], None]
 """Called with an event's number, its time to the nanosecond, and its record."""
-
-COUNTS = (
-    *("broadcasts", "skips", "notices", "messages", "delivered", "lost", "overflowed", "unreachable"),
-    "refused",
-    *("retransmissions", "payload_bytes", "wire_bytes", "offered_bytes", "duplicates", "corrupted", "transmissions"),
-)
-"""What summary.json and the tables tell of communication, in their order, but for `in_flight`."""
-
-_OTHERS = ("releases", "staleness_sum", "values_used", "missed", "gradients")
 
 
 class _Message(Protocol):
@@ -58,6 +52,7 @@ class Bus:
             tuple(each for each in self._listeners[kind] if each is not counting)
             for kind in (MessageSent, MessageDelivered, MessageLost, ValueUsed)
         )
+        self._subscribers = subscribers
         self._now = self._t = 0.0
         self.events = 0
         """How many there have been: the number of the last one."""
@@ -68,6 +63,32 @@ class Bus:
         t = self._t if now == self._now else self._time(now)
         for tell in self._listeners[type(event)]:
             tell(number, t, event)
+
+    def hears(self, kind: type[Event]) -> bool:
+        """Whether anybody listens to single events of this kind, and would not do with columns."""
+        return any(not hasattr(each, "tell") for each in self._listeners[kind])
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether it makes no difference to a subscriber that events come in columns."""
+        counting = [each for each in self._subscribers if hasattr(each, "counters")]
+        return type(self) is Bus and all(hasattr(each, "tell") for each in counting)
+
+    def tell(self, columns: Sequence[EventColumn]) -> None:
+        """Publish what happens to many agents at once, in columns whose events take turns as their numbers say.
+
+        A subscriber with a method `tell` is told columns; others hear single events. One that hears some of them only
+        says by a method `picks` which.
+        """
+        self.events += sum(column.size for column in columns)
+        for subscriber in self._subscribers:
+            kinds = getattr(subscriber, "kinds", EVENTS.values())
+            heard = [column for column in columns if column.size and column.kind in kinds]
+            if hasattr(subscriber, "tell"):
+                for column in heard:
+                    subscriber.tell(column)
+            elif heard:
+                _tell_singly(subscriber, heard)
 
     def sent(
         self,
@@ -145,76 +166,13 @@ class Bus:
         return self._t
 
 
-class Counters:
-    """How often what happened at which agent; a message and its fate count where it was sent.
+def _tell_singly(subscriber: Subscriber, columns: Sequence[EventColumn]) -> None:
+    """Tell a subscriber the events of these columns one by one, in their order."""
+    picks: Callable[[EventColumn], Rows] = getattr(subscriber, "picks", lambda column: np.arange(column.size))
+    records = [entry for column in columns for entry in column.records(picks(column))]
+    records.sort(key=_number)
+    for number, t, event in records:
+        subscriber(number, t, event)
 
-    Flat arrays, because a run adds to them with every message: in a large network lists would lead to numbers that lie
-    anywhere.
-    """
 
-    def __init__(self) -> None:
-        self._of = {name: array("q") for name in (*COUNTS, *_OTHERS)}
-        # What every message adds to, without a look-up.
-        self._messages, self.delivered, self._lost = (self._of[name] for name in ("messages", "delivered", "lost"))
-        self._payload_bytes, self._wire_bytes = self._of["payload_bytes"], self._of["wire_bytes"]
-        self._offered_bytes = self._of["offered_bytes"]
-        self._staleness, self._used = self._of["staleness_sum"], self._of["values_used"]
-        self._transmissions = self._of["transmissions"]
-        self.values = UsedValues()
-
-    def open(self, agents: int) -> None:
-        """Start from nothing with so many agents."""
-        for counts in self._of.values():
-            counts[:] = array("q", [0]) * agents
-        self.values.open(agents)
-
-    def add(self, agent: int, name: str, amount: int = 1) -> None:
-        self._of[name][agent] += amount
-
-    def released(self, t: float, agent: int, round: int) -> None:
-        """An agent let a model out."""
-        self.add(agent, "releases")
-        self.values.released(t, agent, round)
-
-    def sent(
-        self,
-        agent: int,
-        carries: str,
-        messages: int,
-        transmissions: int,
-        payload_bytes: int,
-        wire_bytes: int,
-        offered_bytes: int,
-    ) -> None:
-        """An agent sent so many messages of one kind in so many transmissions, with so many bytes in all."""
-        self._transmissions[agent] += transmissions
-        self._messages[agent] += messages
-        self._payload_bytes[agent] += payload_bytes
-        self._wire_bytes[agent] += wire_bytes
-        self._offered_bytes[agent] += offered_bytes
-        if carries == "notice":
-            self.add(agent, "notices", messages)
-
-    def lost(self, agent: int, reason: str | None, unsent: int) -> None:
-        """A message of an agent was lost, of which so many bytes never left."""
-        self._lost[agent] += 1
-        self._wire_bytes[agent] -= unsent
-        if reason == "corrupted":
-            self.add(agent, "corrupted")
-
-    def used(self, t: float, agent: int, round: int, peers: Sequence[int], staleness: Sequence[int]) -> None:
-        """A round of an agent used a value of each of these neighbours, so many rounds old."""
-        self._used[agent] += len(peers)
-        self._staleness[agent] += sum(staleness)
-        if missed := self.values.used(t, round, peers, staleness):
-            self.add(agent, "missed", missed)
-
-    def __getitem__(self, name: str) -> Sequence[int]:
-        """A count of each agent."""
-        return self._of[name]
-
-    def communication(self) -> dict[str, int]:
-        """All counts of messages, with what is still on its way."""
-        counts = {name: sum(self._of[name]) for name in COUNTS}
-        counts["in_flight"] = counts["messages"] - sum(counts[fate] for fate in FATES.values())
-        return {name: counts[name] for name in (*COUNTS[:9], "in_flight", *COUNTS[9:])}
+_number = itemgetter(0)

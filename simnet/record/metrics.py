@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+import numpy as np
 from pydantic import Field
 
 from simnet.allowance import Allowance
@@ -18,12 +20,14 @@ from simnet.errors import LogError
 from simnet.network.model import WayOut, way_out
 from simnet.parts.fields import NonNegative
 from simnet.parts.part import Section
-from simnet.privacy.ledger import Account, Charge, ChargeKind, Ledger, network
+from simnet.privacy.ledger import Account, Charge, ChargeKind, network
 from simnet.privacy.mechanisms import HUB
 from simnet.privacy.noise import grid_price
+from simnet.privacy.shared_ledgers import SharedLedgers
 from simnet.record import events
 from simnet.record.answer_scores import AnswerScores
-from simnet.record.bus import COUNTS, Counters
+from simnet.record.counters import COUNTS, Counters
+from simnet.record.event_columns import EventColumn, Whole
 from simnet.record.observed import Observed
 
 Row = dict[str, Any]
@@ -143,7 +147,7 @@ class PrivacyMeter:
     """Every agent's privacy ledger, as an outsider can keep it from `privacy.spent` events alone."""
 
     def __init__(self, delta: float, agents: int, *, claims: bool = True) -> None:
-        self._ledgers = [Ledger(delta) for _ in range(agents)]
+        self._ledgers = SharedLedgers(agents, delta)
         self._claims = claims
         """Whether the papers' claims are about this method; a user's own has none, whichever mechanism it uses."""
         self._entrusted: set[int] = set()
@@ -155,13 +159,19 @@ class PrivacyMeter:
     def spend(self, event: events.PrivacySpent) -> None:
         """Enter a charge."""
         charge = _checked(event.mechanism, event.spent_on, event.times, *event.parameters.items())
-        self._ledgers[event.agent].spend(charge)
+        self._ledgers.spend(event.agent, [charge])
         self.declares = self.declares or charge.declared
         if event.mechanism == "trusted-upload":
             self._entrusted.add(event.agent)
         if "median_epsilon" in event.parameters:
             names = {"least": "least_epsilon", "median": "median_epsilon", "largest": "label_epsilon"}
             self.chosen = {name: event.parameters[parameter] for name, parameter in names.items()}
+
+    def spend_together(self, agents: Whole, event: events.PrivacySpent) -> None:
+        """Enter the same charge for each of these agents, which `event` has for one of them."""
+        charge = _checked(event.mechanism, event.spent_on, event.times, *event.parameters.items())
+        self._ledgers.spend_all(agents, [charge])
+        self.declares = self.declares or charge.declared
 
     def agent(self, agent: int) -> Account:
         """What has been spent of one agent's rows: by itself, and by the hub if it has entrusted them to one."""
@@ -171,8 +181,7 @@ class PrivacyMeter:
 
     def network(self) -> Account:
         """What the network has spent: one row lives at one agent, so the worst agent counts."""
-        # Agents that made the same charges share a state: thousands are told apart without looking at a number.
-        every = network(ledger.account() for ledger in {ledger.state: ledger for ledger in self._ledgers}.values())
+        every = network(ledger.account() for ledger in self._ledgers.in_use())
         return every if self._claims else replace(every, claimed_epsilon=None)
 
 
@@ -201,13 +210,13 @@ class Metrics:
         self._skips: dict[str, int] = dict.fromkeys(events.REASONS, 0)
         self._accuracy: events.EvaluationDone | None = None
         self._privacy = PrivacyMeter(0.5, 0)
-        self._began: dict[int, float] = {}
+        self._began = array("d")
         self._work = 0.0
         self._air = Airtime()
         self._prices = Cost()
         self._sockets: dict[int, events.SocketsCounted] = {}
         self._underlay = PhysicalLinks()
-        self._answers = AnswerScores()
+        self._answers = AnswerScores(0)
         self._events = 0
         self._now = 0.0
         self.rounds: list[Row] = []
@@ -223,6 +232,46 @@ class Metrics:
         if handler is not None:
             handler(self, event)
 
+    def tell(self, column: EventColumn) -> None:
+        """What a column of events tells, in place of its single events."""
+        handler = _COLUMNS.get(column.kind)
+        if handler is not None:
+            handler(self, column)
+
+    def _began_together(self, column: EventColumn) -> None:
+        np.frombuffer(self._began)[column.array("agent")] = column.at
+
+    def _solved_together(self, column: EventColumn) -> None:
+        agents = column.array("agent")
+        seconds = column.at - np.frombuffer(self._began)[agents]
+        # One after the other, as single events are added.
+        self._work = float(np.add.accumulate(np.concatenate(([self._work], seconds)))[-1])
+        self.counters.add_all(agents, "gradients", column.array("gradients"))
+
+    def _spent_together(self, column: EventColumn) -> None:
+        agents, before = column.array("agent"), self._privacy.declares
+        event: Any = column.first
+        self._privacy.spend_together(agents, event)
+        self._answers.paid_together(agents, event.parameters)
+        self._declare(before)
+
+    def _asked_together(self, column: EventColumn) -> None:
+        queries = column.fields["query"]
+        assert queries is None or isinstance(queries, np.ndarray)
+        self._answers.asked_together(column.array("agent"), column.array("passed"), queries)
+
+    def _released_together(self, column: EventColumn) -> None:
+        agents, round = column.array("agent"), column.fields["round"]
+        assert isinstance(round, int), "all are in one round"
+        self.counters.add_all(agents, "releases")
+        self.counters.values.released_together(column.at, agents, round)
+
+    def _counted_together(self, column: EventColumn) -> None:
+        self.counters.add_all(column.senders, _COUNTED[column.kind])
+        if column.kind is events.BroadcastSkipped:
+            reason = str(column.fields["reason"])
+            self._skips[reason] = self._skips.get(reason, 0) + column.size
+
     def _started(self, event: events.RunStarted) -> None:
         self.start = event
         if self.observed is None and event.scenario["privacy"].get("observers"):
@@ -232,6 +281,8 @@ class Metrics:
         self._skips |= dict.fromkeys(event.silences, 0)
         self.counters.open(len(event.rows))
         self._air = Airtime([0.0] * len(event.rows))
+        self._began = array("d", [0.0]) * len(event.rows)
+        self._answers = AnswerScores(len(event.rows))
         self._prices = Cost.model_validate(event.scenario.get("cost", {}))
         delta = event.scenario["privacy"]["delta"]
         self._privacy = PrivacyMeter(delta, len(event.rows), claims=claims_of(event))
@@ -293,6 +344,10 @@ class Metrics:
         before = self._privacy.declares
         self._privacy.spend(event)
         self._answers.paid(event)
+        self._declare(before)
+
+    def _declare(self, before: bool) -> None:
+        """What is declared from here on was the proven ε of the rounds so far, if nothing was declared before."""
         if self._privacy.declares and not before:
             for row in self.rounds:
                 row["declared_epsilon"] = row["proven_epsilon"]
@@ -484,3 +539,16 @@ _HANDLERS: dict[type[events.Event], Any] = {
     events.EvaluationDone: Metrics._evaluated,
     events.RunFinished: Metrics._finished,
 }
+_COLUMNS: dict[type[events.Event], Any] = {
+    **dict.fromkeys(
+        (events.MessageSent, events.MessageDelivered, events.MessageLost, events.ValueUsed),
+        lambda metrics, column: metrics.counters.tell(column),
+    ),
+    events.RoundStarted: Metrics._began_together,
+    events.SolveFinished: Metrics._solved_together,
+    events.PrivacySpent: Metrics._spent_together,
+    events.SvtTested: Metrics._asked_together,
+    events.ReleaseMade: Metrics._released_together,
+    **dict.fromkeys((events.BroadcastSent, events.BroadcastSkipped, events.MessageRefused), Metrics._counted_together),
+}
+"""For the kinds of events that come in columns."""

@@ -12,6 +12,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Annotated, Any
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from simnet.errors import LogError
@@ -19,6 +21,7 @@ from simnet.parts.fields import Share, Switch
 from simnet.parts.part import Section, WordOf
 from simnet.record import events
 from simnet.record.bus import Subscriber
+from simnet.record.event_columns import EventColumn, Rows
 
 _ALWAYS: frozenset[type[events.Event]] = frozenset({events.RunStarted, events.RunFinished})
 _WORDS = dict.fromkeys(kind.split(".")[0] for kind, event in events.EVENTS.items() if event not in _ALWAYS)
@@ -79,6 +82,15 @@ class Thinning:
             return False
         return getattr(event, "agent", None) is None or self.samples(events.sender(event))
 
+    def picks(self, column: EventColumn) -> Rows:
+        """Which events of a column the log holds."""
+        if column.kind not in self.kinds:
+            return np.empty(0, np.intp)
+        if self.share is None:
+            return np.arange(column.size)
+        senders = column.senders
+        return np.flatnonzero(_chosen(self, int(senders.max(initial=0)).bit_length())[senders])
+
     def samples(self, agent: int) -> bool:
         """Whether the log holds the events of an agent."""
         return self.share is None or _drawn(self.seed, agent) < self.share
@@ -89,6 +101,12 @@ class Thinning:
         if self.share is not None:
             parts.append(f"the events of about {100 * self.share:g} % of the agents only")
         return "the log is thinned: it holds " + ", and ".join(parts)
+
+
+@lru_cache(maxsize=8)
+def _chosen(thinning: Thinning, bits: int) -> npt.NDArray[np.bool_]:
+    """Whether the log holds the events of each agent whose number has so many bits."""
+    return np.array([thinning.samples(agent) for agent in range(1 << bits)])
 
 
 def refuse_thinned(start: events.RunStarted) -> None:
@@ -104,6 +122,7 @@ class Thinned:
         self.kinds = thinning.kinds
         self._subscriber = subscriber
         self._thinning = thinning
+        self.picks = thinning.picks
 
     def __call__(self, seq: int, t: float, event: events.Event) -> None:
         if self._thinning.keeps(event):

@@ -21,6 +21,11 @@ from math import ldexp
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+from simnet.vectors import Vector
+
+Whole = npt.NDArray[np.int64]
 
 BINS = 128
 """Bins per power of two."""
@@ -43,12 +48,16 @@ class _Ages:
 
     def sort(self) -> None:
         """Put the new ages into their bins."""
-        ages = np.array(self.new)
-        fractions, powers = np.frexp(ages)
-        places = powers.astype(np.int64) * BINS + (fractions * 2 * BINS).astype(np.int64)
-        found, counts = np.unique(np.where(ages > 0, places, _NO_AGE), return_counts=True)
+        found, counts = np.unique(_places(np.array(self.new)), return_counts=True)
         self.bins.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
         self.new = array("d")
+
+    def extend(self, each: Vector, kinds: Vector, counts: Sequence[int]) -> None:
+        """Add ages in their order, of which there are a few different ones, each so often."""
+        self.total = float(np.add.accumulate(np.concatenate(([self.total], each)))[-1])
+        self.longest = max(self.longest, float(kinds.max(initial=0.0)))
+        for place, count in zip(_places(kinds).tolist(), counts, strict=True):
+            self.bins[place] += count
 
     def add(self, other: _Ages) -> None:
         other.sort()
@@ -64,8 +73,19 @@ class _Ages:
         return {"mean_seconds": self.total / values, "p95_seconds": p95, "max_seconds": self.longest}
 
 
+def _places(ages: Vector) -> Whole:
+    """The bin of each age."""
+    fractions, powers = np.frexp(ages)
+    places = powers.astype(np.int64) * BINS + (fractions * 2 * BINS).astype(np.int64)
+    return np.where(ages > 0, places, _NO_AGE)
+
+
 class UsedValues:
-    """Counts values as they are used. However they come, together or one by one, the figures are the same."""
+    """Counts values as they are used. However they come, together or one by one, the figures are the same.
+
+    Where agents release at one instant and are all in one round, `released_together` and `used_together` take those of
+    many agents at once. A run does one or the other from its beginning to its end.
+    """
 
     def __init__(self) -> None:
         self._rounds: list[array[int]] = []
@@ -74,6 +94,8 @@ class UsedValues:
         self._last_round, self._last_time = array("I"), array("d")
         """Of each agent's newest release, 0 if there is none: of nearly all values that are used. They lie together,
         because in a large network every visit to somewhere else is slow."""
+        self._time_of: list[float] = [0.0]
+        """Of each round in which agents released together; round 0 is the start."""
         self._open: dict[int, tuple[Counter[int], _Ages]] = {}
         self._missed_in: Counter[int] = Counter()
         self.staleness: Counter[int] = Counter()
@@ -83,22 +105,50 @@ class UsedValues:
 
     def open(self, agents: int) -> None:
         """Start with so many agents."""
-        self._rounds = [array("I") for _ in range(agents)]
-        self._times = [array("d") for _ in range(agents)]
+        self._rounds, self._times = [], []
         self._last_round, self._last_time = array("I", [0]) * agents, array("d", [0.0]) * agents
 
     def released(self, t: float, agent: int, round: int) -> None:
         """An agent made a release."""
+        if not self._rounds:
+            self._begin_lists()
         self._rounds[agent].append(round)
         self._times[agent].append(t)
         self._last_round[agent], self._last_time[agent] = round, t
 
+    def _begin_lists(self) -> None:
+        agents = len(self._last_round)
+        self._rounds = [array("I") for _ in range(agents)]
+        self._times = [array("d") for _ in range(agents)]
+
+    def released_together(self, t: float, agents: Whole, round: int) -> None:
+        """These agents made a release of this round, all at this time."""
+        self._time_of += [t] * (1 + round - len(self._time_of))
+        np.frombuffer(self._last_round, np.uint32)[agents] = round
+
+    def used_together(self, t: float, round: int, peers: Whole, staleness: Whole) -> Whole:
+        """Several agents used these values in their order, all in one round; 1 for each that is missed, else 0."""
+        stale, ages = self._opened(round)
+        counts = np.bincount(staleness)
+        kinds = np.flatnonzero(counts)
+        age_of = np.zeros(len(counts))
+        age_of[kinds] = t - np.array([self._time_of[round - behind] for behind in kinds.tolist()])
+        ages.extend(age_of[staleness], age_of[kinds], counts[kinds].tolist())
+        for behind, count in zip(kinds.tolist(), counts[kinds].tolist(), strict=True):
+            stale[behind] += count
+        missed = (np.frombuffer(self._last_round, np.uint32)[peers] > round - staleness).astype(np.int64)
+        self.missed += (many := int(missed.sum()))
+        if many:
+            self._missed_in[round] += many
+        return missed
+
+    def _opened(self, round: int) -> tuple[Counter[int], _Ages]:
+        """What was used in a round so far."""
+        return self._open.setdefault(round, (Counter(), _Ages()))
+
     def used(self, t: float, round: int, peers: Sequence[int], staleness: Sequence[int]) -> int:
         """A round used one value of each of these peers, so many rounds old; how many of them are missed."""
-        found = self._open.get(round)
-        if found is None:
-            found = self._open[round] = Counter(), _Ages()
-        stale, ages = found
+        stale, ages = self._open.get(round) or self._opened(round)
         total, longest, new, missed = ages.total, ages.longest, ages.new, 0
         last_round, last_time = self._last_round, self._last_time
         for peer, behind in zip(peers, staleness, strict=True):
@@ -106,6 +156,8 @@ class UsedValues:
             if last_round[peer] == round - behind:
                 age = t - last_time[peer]
             else:
+                if not self._rounds:
+                    self._begin_lists()
                 rounds = self._rounds[peer]
                 value = bisect_right(rounds, round - behind) - 1
                 missed += bisect_right(rounds, round) - 1 > value

@@ -12,16 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from simnet.errors import ScenarioError
+from simnet.learning.task import MANY
 from simnet.scenario import Scenario
+from simnet.scenario.alike import suits_columns
 from simnet.scenario.limits import SizeLimits
 
 _FLOAT = 8
 _ROW_COPIES = 3
 """Rows as they are drawn, as they are scaled, and as the agents hold them."""
 _AGENT_BYTES, _DIRECTION_BYTES, _ROUND_BYTES = 12e3, 2.3e3, 1e3
+_IN_COLUMNS = 3.5e3, 0.45e3
+"""The first two where the run is a crowd's, in columns."""
 _MODELS_PER_AGENT, _MODELS_PER_DIRECTION = 10, 2
 _AGENT_ROUND, _MESSAGE, _PACKET = 60e-6, 20e-6, 2e-6
 """Seconds of computing for an agent's round, for a message, and for each packet of it."""
+_ROUND_IN_COLUMNS = 8e-6, 0.5e-6
 _ENTRY = 3e-8
 """Seconds of computing for a number of a row: to draw it, or to use it in the local problems of one round."""
 _SOME_AGENTS, _SOME_ROWS = (5, 5.0), (5000, 100)
@@ -66,13 +71,16 @@ def estimate(scenario: Scenario) -> Estimate:
     nodes, wires = _underlay(scenario)
     models = _MODELS_PER_AGENT * agents + _MODELS_PER_DIRECTION * directions
     kept = agents * sum(1 + min(output.window, rounds) for output in scenario.output)
+    agent, direction, agent_round, message = _AGENT_BYTES, _DIRECTION_BYTES, _AGENT_ROUND, _MESSAGE
+    if agents >= MANY and suits_columns(scenario):
+        (agent, direction), (agent_round, message) = _IN_COLUMNS, _ROUND_IN_COLUMNS
     return Estimate(
         (
             Need(data, _ROW_COPIES * _FLOAT * rows * features, _ENTRY * rows * features),
             Need("rounds" if rounds >= rows else data, 0.0, _ENTRY * rows * features * rounds),
-            Need("topology.agents", _AGENT_BYTES * agents + _DIRECTION_BYTES * directions, 0.0),
+            Need("topology.agents", agent * agents + direction * directions, 0.0),
             Need("data.features" if features >= agents else "topology.agents", _FLOAT * models * features, 0.0),
-            Need(every_round, 0.0, rounds * (_AGENT_ROUND * agents + _MESSAGE * directions)),
+            Need(every_round, 0.0, rounds * (agent_round * agents + message * directions)),
             Need("network.link.mtu", 0.0, rounds * directions * _PACKET * packets),
             Need("data.features", *scenario.algorithm.preparation(features)),
             Need("rounds", _ROUND_BYTES * rounds, 0.0),

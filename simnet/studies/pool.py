@@ -76,7 +76,7 @@ def perform(job: RunJob) -> Record:
         with threadpool_limits(1), warnings.catch_warnings():
             # A study has its reasons, and hundreds of runs: `simnet run` and `simnet explain` tell of one.
             warnings.simplefilter("ignore", ScenarioWarning)
-            result = run(job.scenario)
+            result = run(job.scenario, workers=1)  # other runs have the other cores
         made, rounds = job.scenario.resolved(), result.rounds.to_dicts()
         record = Record(job.key, job.code, made, job.scenario.seed, summary=result.summary, rounds=rounds)
     except SimnetError as error:

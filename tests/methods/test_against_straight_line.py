@@ -47,7 +47,10 @@ class Setting:
         learning = deal_data(chosen, AGENTS)
         self.parts = [(np.asarray(part.X), part.y) for part in learning.parts]
         self.neighbours = [sorted(graph[agent]) for agent in range(AGENTS)]
-        sizes = [agent_size(chosen, part, len(self.neighbours[agent])) for agent, part in enumerate(learning.parts)]
+        sizes = [
+            agent_size(chosen, part, part.rows, len(self.neighbours[agent]))
+            for agent, part in enumerate(learning.parts)
+        ]
         found = calibrate(chosen, sizes)
         self.regulariser, self.plans = found.regulariser, found.plans
         self.b1, self.b2 = np.zeros((2, ROUNDS, AGENTS, 8))

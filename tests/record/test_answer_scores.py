@@ -36,7 +36,7 @@ def test_the_auc_is_the_share_of_pairs_in_the_right_order(above: list[int], belo
 
 
 def test_a_coin_scores_a_half_and_a_test_without_noise_is_always_right() -> None:
-    coin, sure, rng = AnswerScores(), AnswerScores(), np.random.default_rng(3)
+    coin, sure, rng = AnswerScores(3), AnswerScores(3), np.random.default_rng(3)
     for query in rng.normal(size=4000):
         coin.asked(SvtTested(0, 1, bool(rng.random() < 0.5), query))
         sure.asked(SvtTested(0, 1, bool(query >= 0.3), query))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simnet import run
+from simnet.learning import task
 from simnet.learning.batch_solver import BatchSolver
 from simnet.sim import solve_batches
 from tests.worlds import TICKS, world
@@ -25,7 +26,8 @@ CROWD = {
 
 
 def batches(monkeypatch) -> Counter[int]:
-    """How many problems of each run are solved in batches of each size."""
+    """How many problems of each run are solved in batches of each size; no crowd is simulated in columns."""
+    monkeypatch.setattr(task, "MANY", 10_000)
     sizes: Counter[int] = Counter()
     honest = BatchSolver._descend
 
