@@ -20,6 +20,7 @@ ALL = {
     "solver": [],
     "whole_run": [],
     "overhead": [],
+    "cores": [],
     "scale": [],
     "memory": [],
     "study": [],

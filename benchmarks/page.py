@@ -59,6 +59,14 @@ def whole_run(found: dict[str, Any]) -> str:
     return table(("quickstart", "CPU seconds"), rows)
 
 
+def cores(found: dict[str, Any]) -> str:
+    rows = [
+        (name, *(f"{each:.0f}" for each in (times["one worker"], times["two workers"])), f"{times['at most']:.2f}")
+        for name, times in found["runs"].items()
+    ]
+    return table(("run", "ms with one worker", "with two", "ratio at most"), rows)
+
+
 def link(found: dict[str, Any]) -> str:
     return table(
         ("link", "µs per message"), [(name, f"{time:.2f}") for name, time in found["microseconds per message"].items()]
@@ -186,6 +194,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "kernel": kernel,
     "solver": solver,
     "whole_run": whole_run,
+    "cores": cores,
     "link": link,
     "study": study,
     "profile": profile,

@@ -44,6 +44,8 @@ from simnet.scenario.sizes import estimate
 from simnet.sim.engine import VirtualEngine
 from simnet.sim.faults import happenings, schedule
 from simnet.sim.memory import gc_paused
+from simnet.sim.shared_solves import SharedSolves, sharing
+from simnet.sim.workers import cores
 from simnet.streams import Streams
 from simnet.version import VERSION
 
@@ -58,6 +60,8 @@ Progress = Callable[[int, int], None]
 
 _LONG = 600.0
 """Seconds of computing of which the user is told before."""
+_WORTH_SHARING = 1.0
+"""Estimated seconds of computing from which a run takes all cores unless it is told how many."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +193,7 @@ def run(
     *,
     progress: Progress | None = None,
     attach: Sequence[Attachment] = (),
+    workers: int | None = None,
 ) -> Result:
     """Simulate a scenario. A `ScenarioWarning` says what its author should know before.
 
@@ -197,6 +202,8 @@ def run(
         out: where run folders go; None keeps everything in memory.
         progress: told after every evaluated round.
         attach: the user's own SimPy processes, such as cross traffic; the log names them.
+        workers: processes that the run may take; default: one per core, if it is long enough to pay. Nothing that a run
+            gives depends on it.
 
     >>> from simnet import Scenario, run
     >>> quick = {"data": {"source": "synthetic"}, "algorithm": {"name": "admm"}, "rounds": 2}
@@ -205,6 +212,8 @@ def run(
     """
     if isinstance(scenario, str | Path):
         raise ScenarioError(f"scenario = {scenario!r}: run takes a Scenario, such as Scenario.load('file.toml')")
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise ScenarioError(f"workers = {workers!r}: a whole number of processes, 1 or more")
     if attach and scenario.privacy.noise == "key":
         raise ScenarioError(
             "privacy.noise = 'key': noise is drawn from the scenario, which does not hold your own processes, so two "
@@ -225,9 +234,11 @@ def run(
     )
     for sentence in cautions(built):
         warnings.warn(sentence, ScenarioWarning, stacklevel=2)
+    if workers is None:
+        workers = cores() if needed.time > _WORTH_SHARING else 1
     # An error of the user's own processes is theirs.
     with nullcontext() if attach else within_numbers(scenario):
-        return keep(built, out, lambda bus: play(built, bus, attach=attach), progress=progress)
+        return keep(built, out, lambda bus: play(built, bus, attach=attach, workers=workers), progress=progress)
 
 
 def keep(
@@ -275,18 +286,33 @@ def record(
 
 
 @gc_paused()
-def play(built: World, bus: Bus, peers: Sequence[Peer] | None = None, *, attach: Sequence[Attachment] = ()) -> None:
+def play(
+    built: World,
+    bus: Bus,
+    peers: Sequence[Peer] | None = None,
+    *,
+    attach: Sequence[Attachment] = (),
+    workers: int = 1,
+) -> None:
     """Run every agent to its last round, all events to `bus`; `peers` instead of the scenario's own if given."""
-    assemble(built, bus, peers, attach=attach).run()
+    with sharing(built.training, workers) as shared:
+        assemble(built, bus, peers, attach=attach, shared=shared).run()
 
 
 def assemble(
-    built: World, bus: Bus, peers: Sequence[Peer] | None = None, *, attach: Sequence[Attachment] = ()
+    built: World,
+    bus: Bus,
+    peers: Sequence[Peer] | None = None,
+    *,
+    attach: Sequence[Attachment] = (),
+    shared: SharedSolves | None = None,
 ) -> VirtualEngine:
     """An engine with all agents and faults at the start of a run, which is on the record."""
     scenario, graph = built.scenario, built.graph
     streams, compute = Streams(scenario.seed), scenario.compute.read(scenario.find)
     engine = build_engine(scenario, graph, bus, scoreboard(built))
+    if shared is not None:
+        engine.share(shared)
     for happening in happenings(scenario.fault, graph, streams, scenario.find):
         schedule(engine, happening)
     if scenario.until is not None:

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from simnet.agent.neighbourhood import Neighbourhood
-from simnet.agent.port import Port, never
+from simnet.agent.port import Costly, Port, never
 from simnet.errors import SimnetError
 from simnet.network.draws import one_by_one, uniform
 from simnet.network.latency import NO_TIME, AnyDuration
@@ -23,8 +23,8 @@ from simnet.streams import Streams
 Skew = Annotated[float, BeforeValidator(Number("a share of at least 0 and below 1", 0, 1, open_high=True))]
 
 
-WorkTime = Callable[[int], float]
-"""How long one round's work takes, from the number of gradients that it needed."""
+WorkTime = Callable[[Costly], float]
+"""How long one round's work takes; it asks for the number of gradients only where that matters."""
 
 
 class Compute(Section):
@@ -66,13 +66,15 @@ class Compute(Section):
         if value is not None:
             return _known_time(value, each)
         rng = streams.generator("compute", agent)
-        return lambda gradients: float(time.times(rng, 1)[0]) + each * gradients
+        if not each:
+            return lambda work: float(time.times(rng, 1)[0])
+        return lambda work: float(time.times(rng, 1)[0]) + each * work.gradients
 
 
 @lru_cache(maxsize=1 << 10)
 def _known_time(value: float, each: float) -> WorkTime:
     """Work that takes this long and so much more for each gradient; agents that are alike share one."""
-    return (lambda gradients: value + each * gradients) if each else (lambda gradients: value)
+    return (lambda work: value + each * work.gradients) if each else (lambda work: value)
 
 
 class Slot:

@@ -20,6 +20,14 @@ def ages(round: int, known: Sequence[Known]) -> list[int]:
     return [round - value.round if value.round < round else 0 for value in known]
 
 
+class Costly(Protocol):
+    """Work that was done, or that is."""
+
+    @property
+    def gradients(self) -> int:
+        """How many it has cost; who reads this waits until it is known."""
+
+
 class Port(Protocol):
     """Time, messages and the event stream, as one agent sees them."""
 
@@ -35,11 +43,11 @@ class Port(Protocol):
     def emit(self, event: Event) -> None:
         """Put an event on the record."""
 
-    async def propose(self, peer: Peer, round: int) -> Proposal:
-        """See the peer's local work of a round through; an engine may do that of several agents together."""
+    async def work(self, peer: Peer, round: int) -> Proposal:
+        """See the peer's local work of a round through, and let the time pass that it takes.
 
-    async def compute(self, gradients: int) -> None:
-        """Let the time pass that local work takes; everyone else's round ends first at the same instant."""
+        Everyone else's round ends first at the same instant.
+        """
 
     def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
         """A payload, and what its receivers will decode from it.

@@ -77,8 +77,7 @@ async def work(t: int, peer: Peer, port: Port, pacing: Pacing, *, private: bool)
     """Begin a round and solve its local problem; return when its outcome may leave."""
     slot = pacing.slot(port)
     port.emit(events.RoundStarted(port.agent, t))
-    proposal = await port.propose(peer, t)
-    await port.compute(proposal.gradients)
+    proposal = await port.work(peer, t)
     residual, notes = (sig(proposal.residual), proposal.notes) if private else (None, None)
     port.emit(events.SolveFinished(port.agent, t, proposal.gradients, residual, notes))
     if slot is not None:
@@ -203,8 +202,7 @@ async def run_hub(
             known = neighbourhood.read()
             port.used(t, known)
             peer.gather(known)
-        proposal = await port.propose(peer, t)
-        await port.compute(proposal.gradients)
+        proposal = await port.work(peer, t)
         port.emit(events.SolveFinished(me, t, proposal.gradients, 0.0 if private else None))
         sent = release(t, proposal, peer, port, neighbourhood, ledger, private=private)
         if sent is None and pacing.announces:

@@ -27,6 +27,7 @@ Set = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="Override the seed.")]
 Out = Annotated[Path, typer.Option(help="Where run folders go.")]
+Workers = Annotated[int | None, typer.Option(help="Processes; default: one per core.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable results and nothing else.")]
 
 

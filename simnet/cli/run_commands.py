@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, announce, changes, load
+from simnet.cli.options import File, Json, Out, Seed, Set, Verbose, Workers, announce, changes, load
 from simnet.cli.output import say
 from simnet.errors import ScenarioError
 
@@ -26,6 +26,7 @@ def run(
     sets: Set = None,
     seed: Seed = None,
     out: Out = Path("runs"),
+    workers: Annotated[int | None, typer.Option(help="Processes; default: one per core, if that pays.")] = None,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -36,7 +37,7 @@ def run(
     from simnet.simulate import run as simulate
 
     with progress(scenario.name, quiet=json or verbose) as tell:
-        result = simulate(scenario, out, progress=tell)
+        result = simulate(scenario, out, progress=tell, workers=workers)
     if json:
         show_json(result.summary)
     else:
@@ -107,7 +108,7 @@ def explain(
 def audit(
     file: File,
     runs: Annotated[int | None, typer.Option(help="Runs on each of the two data sets.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; default: one per core.")] = None,
+    workers: Workers = None,
     sets: Set = None,
     seed: Seed = None,
     out: Annotated[Path, typer.Option(help="Where audits are kept.")] = Path("audits"),
@@ -118,18 +119,17 @@ def audit(
 
     Exit code 0 if the promise holds, 1 if it is broken, 3 if the audit saw too little to say.
     """
-    import os
-
     from simnet.audit import audit as attack
     from simnet.audit import load_audit
     from simnet.audit.result import audit_table
     from simnet.cli.terminal import progress, show, show_json
+    from simnet.sim.workers import cores
 
     changed = changes(sets, seed) | ({} if runs is None else {"audit.runs": runs})
     scenario, plan = load_audit(file, changed)
     announce(scenario)
     with progress(scenario.name, quiet=json or verbose) as tell:
-        result = attack(scenario, plan, workers=max(1, workers or os.cpu_count() or 1), progress=tell)
+        result = attack(scenario, plan, workers=max(1, workers or cores()), progress=tell)
     folder = result.store(out)
     if json:
         show_json(result.summary())

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from simnet.cli.options import Interrupted, Json, Verbose, announce
+from simnet.cli.options import Interrupted, Json, Verbose, Workers, announce
 from simnet.cli.output import exact, say
 from simnet.errors import SimnetError
 
@@ -18,7 +18,7 @@ KEPT = "finished runs are kept, and the same command goes on"
 def sweep(
     file: Annotated[Path, typer.Argument(help="Study file (TOML).", metavar="STUDY")],
     out: Annotated[Path, typer.Option(help="Where studies' folders go.")] = Path("results"),
-    workers: Annotated[int | None, typer.Option(help="Processes; default: one per core.")] = None,
+    workers: Workers = None,
     cluster: Annotated[str | None, typer.Option(help="Dask: `local`, or a scheduler: tcp://host:8786.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what is done and what would run.")] = False,
     json: Json = False,
@@ -60,7 +60,7 @@ def tune(
     most_bytes: Annotated[float, typer.Option("--bytes", help="Most bytes on the wire.", min=0)] = float("inf"),
     seconds: Annotated[float, typer.Option(help="Most simulated seconds.", min=0)] = float("inf"),
     write: Annotated[Path | None, typer.Option(help="Where the scenario that reports goes (TOML).")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; default: one per core.")] = None,
+    workers: Workers = None,
     json: Json = False,
 ) -> None:
     """Choose one setting of a study within a budget. It learns and tests on rows that no report touches."""

@@ -7,10 +7,11 @@ end of that same round. On a perfect network the duals of one round sum to zero 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from simnet.errors import ScenarioError, TaskError
 from simnet.learning.batch_solver import BatchSolver, stacked
@@ -80,14 +81,24 @@ class Evaluator:
         self._weights = np.array([part.weight for part in parts])
         self._regularisers = np.array([part.regulariser for part in parts])
         self._solver = BatchSolver()
+        self._found: Evaluation | None = None
 
     def evaluate(self, thetas: Models, duals: Models | None = None, outputs: Sequence[Models] = ()) -> Evaluation:
         """All measures, for one model per agent, and for one per agent of each output."""
         if self._headline is not None:
             thetas = outputs[self._headline]
         beside = {name: outputs[place] for place, name in self._beside}
-        losses, errors = self._figures(np.concatenate([thetas, *beside.values()]) if beside else thetas)
-        own, *others = errors.reshape(1 + len(beside), -1)
+        models = np.concatenate([thetas, *beside.values()]) if beside else thetas
+        moved = np.flatnonzero((models != self._last).any(axis=1))
+        if len(moved) or self._found is None:
+            self._measure(models, moved)
+            self._found = self._compared(thetas)
+        drift = 0.0 if duals is None else float(np.linalg.norm(duals.sum(axis=0)))
+        return replace(self._found, dual_drift=drift, measures=self._measures(thetas, beside))
+
+    def _compared(self, thetas: Models) -> Evaluation:
+        """What depends on the agents' models alone."""
+        losses, own = self._losses.copy(), self._errors[: len(thetas)].copy()
         norms = np.einsum("nd,nd->n", thetas, thetas)
         apart = thetas - thetas.mean(axis=0)
         return Evaluation(
@@ -95,13 +106,14 @@ class Evaluator:
             test_error=float(own.mean()),
             objective=float((self._weights * losses + self._regularisers / 2 * norms).mean()),
             consensus=float(np.sqrt(np.einsum("nd,nd->n", apart, apart).mean())),
-            dual_drift=0.0 if duals is None else float(np.linalg.norm(duals.sum(axis=0))),
+            dual_drift=0.0,
             agent_train_loss=losses,
             agent_test_error=own,
-            measures=self._measures(thetas, beside, dict(zip(beside, others, strict=True))),
+            measures={},
         )
 
-    def _measures(self, thetas: Models, beside: Mapping[str, Models], errors: Mapping[str, Vector]) -> dict[str, float]:
+    def _measures(self, thetas: Models, beside: Mapping[str, Models]) -> dict[str, float]:
+        errors = dict(zip(beside, self._errors.reshape(1 + len(beside), -1)[1:], strict=True))
         found: dict[str, float] = {}
 
         def tell(name: str, value: float) -> None:
@@ -122,20 +134,18 @@ class Evaluator:
         self._names = list(found)
         return found
 
-    def _figures(self, thetas: Models) -> tuple[Vector, Vector]:
+    def _measure(self, models: Models, moved: npt.NDArray[np.intp]) -> None:
         """Errors of all models, and train losses of the agents'; computed only for the models that have changed."""
-        moved = np.flatnonzero((thetas != self._last).any(axis=1))
-        models, agents = thetas[moved], len(self._parts)
-        own = moved[moved < agents]
+        changed = models[moved]
+        own = moved[moved < len(self._parts)]
         self._losses[own] = self._solver.measure(
-            [Measurement(self._parts[agent], thetas[agent]) for agent in own.tolist()]
+            [Measurement(self._parts[agent], models[agent]) for agent in own.tolist()]
         )
-        errors = self._task.errors(models, self._test)
-        if np.shape(errors) != (len(models),):
-            raise TaskError(f"task {self._task.word}: errors must be one number for each of {len(models)} models")
+        errors = self._task.errors(changed, self._test)
+        if np.shape(errors) != (len(changed),):
+            raise TaskError(f"task {self._task.word}: errors must be one number for each of {len(changed)} models")
         self._errors[moved] = errors
-        self._last[moved] = models
-        return self._losses.copy(), self._errors.copy()
+        self._last[moved] = changed
 
 
 class RoundFigures(NamedTuple):

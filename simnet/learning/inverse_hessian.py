@@ -68,6 +68,23 @@ class TriangleBfgs:
         self.factorisations = 0
         """Cholesky factorisations since the beginning."""
 
+    @property
+    def size(self) -> int:
+        """Numbers that `leave` writes."""
+        return 4 + self._objective.features**2
+
+    def leave(self, desk: Vector) -> None:
+        """Write everything down for another of the same objective."""
+        desk[:4] = self.curvature, self._every, self.cost, self.factorisations
+        desk[4:].reshape(self.inverse.shape, order="F")[...] = self.inverse
+
+    def follow(self, desk: Vector) -> None:
+        """Be as the one that has left this."""
+        features = self._objective.features
+        self.curvature, every, self.cost, factorisations = desk[:4].tolist()
+        self._every, self.factorisations = int(every), int(factorisations)
+        self.inverse = desk[4:].reshape((features, features), order="F").copy(order="F")
+
     def _price(self) -> float:
         # Flops of a rebuild against entries read by a gradient, with the measured cost of calling either; one entry
         # of a sparse matrix takes as long as six of a dense one.
@@ -209,6 +226,7 @@ class LimitedBfgs:
         self._pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=_MEMORY)
         self.cost = math.inf  # it forgets by itself
         self.factorisations = 0
+        self.size = 2 + _MEMORY * (2 * objective.features + 1)
 
     def rebuild(self, theta: Vector, curvature: float) -> None:
         self._curvature = curvature
@@ -216,6 +234,18 @@ class LimitedBfgs:
 
     def rest(self) -> None:
         return
+
+    def leave(self, desk: Vector) -> None:
+        desk[:2] = self._curvature, len(self._pairs)
+        for place, row in zip(self._pairs, desk[2:].reshape(_MEMORY, -1), strict=False):
+            row[:] = np.concatenate([*place[:2], [place[2]]])
+
+    def follow(self, desk: Vector) -> None:
+        self._curvature, pairs = float(desk[0]), int(desk[1])
+        self._pairs.clear()
+        for row in desk[2:].reshape(_MEMORY, -1)[:pairs].copy():
+            step, change = row[:-1].reshape(2, -1)
+            self._pairs.append((step, change, float(row[-1])))
 
     def shift(self, curvature: float) -> bool:
         delta = curvature - self._curvature

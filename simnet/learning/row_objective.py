@@ -63,6 +63,8 @@ class Objective(ABC):
         self.weight = weight
         self.scale = weight / self.rows
         """The weight of one row in the gradient."""
+        self.stored = self.rows * self.features
+        """Numbers that a gradient is made of, for who weighs what one costs."""
         self.smoothness = smoothness
         """A bound on the eigenvalues of the loss term's Hessian, which a solver needs; None if there is none."""
 

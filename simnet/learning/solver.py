@@ -82,6 +82,39 @@ class Solver:
         self.loss_gradient: Vector = np.empty(0)
         """The loss term's gradient there."""
         self._gradients = 0
+        self._elsewhere: Vector | None = None
+
+    @property
+    def size(self) -> int:
+        """Numbers that `leave` writes."""
+        return 1 + 2 * self.objective.features + self.inverse_hessian.size
+
+    def leave(self, desk: Vector) -> None:
+        """Write down what it has learned, for a solver of the same objective that goes on in its place."""
+        self._recall()
+        features = self.objective.features
+        desk[0] = self.age
+        desk[1 : 1 + features] = self.theta
+        desk[1 + features : 1 + 2 * features] = self.loss_gradient
+        self.inverse_hessian.leave(desk[1 + 2 * features :])
+
+    def follow(self, desk: Vector, theta: Vector | None = None) -> None:
+        """Go on in the place of another that has left this, and stopped at `theta`; it is read when it is needed."""
+        self.theta = desk[1 : 1 + self.objective.features].copy() if theta is None else theta
+        self._elsewhere = desk
+
+    @property
+    def followed(self) -> bool:
+        """Whether somebody else has solved its last problem."""
+        return self._elsewhere is not None
+
+    def _recall(self) -> None:
+        if self._elsewhere is not None:
+            desk, self._elsewhere = self._elsewhere, None
+            features = self.objective.features
+            self.age = float(desk[0])
+            self.loss_gradient = desk[1 + features : 1 + 2 * features].copy()
+            self.inverse_hessian.follow(desk[1 + 2 * features :])
 
     def solve(self, linear: Vector, quadratic: float, start: Vector, tolerance: float) -> Solution:
         """A θ with |∇f(θ) + linear + quadratic θ| <= tolerance; a SimnetError if rounding puts it out of reach.
@@ -93,6 +126,7 @@ class Solver:
             raise SimnetError(
                 f"a local problem has curvature {curvature:g}: it must be positive, by a regulariser or by neighbours"
             )
+        self._recall()
         self._gradients = 0
         if start is not self.theta and start.tobytes() != self.theta.tobytes():
             self.theta = start.astype(np.float64)

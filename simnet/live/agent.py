@@ -27,6 +27,7 @@ from simnet.live.live_port import LivePort, RepeatedRound
 from simnet.live.machine import HERE, Machine
 from simnet.live.recovery import JournalMemory, Past, recover
 from simnet.live.shim import Carrier, Clock, Numbering, Shim, round_of
+from simnet.methods.peer import Proposal
 from simnet.network.link import Passage
 from simnet.privacy.ledger import Charge
 from simnet.privacy.secret_noise import Absorbed, secret_streams
@@ -249,7 +250,7 @@ class LiveAgent:
         self._pacing.resume(past.finished)
         if self._work is not None:
             for _ in range(past.finished):
-                self._work(0)  # brings its random stream to where it was
+                self._work(Proposal(None))  # brings its random stream to where it was
         self._equip(clock)
         passages = self._send_unacknowledged(past, unsent)
         known: dict[int, set[int]] = {peer: set() for peer in self.neighbourhood.peers}

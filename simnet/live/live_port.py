@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simnet.agent.neighbourhood import Neighbourhood
+from simnet.agent.pacing import WorkTime
 from simnet.agent.port import ages
 from simnet.errors import FrameError, LiveError
 from simnet.learning.evaluation import State
@@ -72,7 +73,7 @@ class LivePort:
     numbering: Numbering
     rounds: int
     features: int
-    work_time: Callable[[int], float] | None
+    work_time: WorkTime | None
     known: dict[int, set[int]]
     replay: RepeatedRound | None = None
     absorbed: Absorbed | None = None
@@ -103,14 +104,13 @@ class LivePort:
             return
         self.memory.event(self.now, event)
 
-    async def propose(self, peer: Peer, round: int) -> Proposal:
-        return alone(peer.propose(round))
-
-    async def compute(self, gradients: int) -> None:
+    async def work(self, peer: Peer, round: int) -> Proposal:
+        proposal = alone(peer.propose(round))
         # The program has done the work already, since it last waited. Only what is left of the time passes here.
-        left = 0.0 if self.work_time is None else self._resumed + self.work_time(gradients) - self.now
+        left = 0.0 if self.work_time is None else self._resumed + self.work_time(proposal) - self.now
         await asyncio.sleep(max(0.0, left))
         self._resumed = self.now
+        return proposal
 
     def encode(self, model: Vector, accompany: Callable[[Vector], Parts]) -> tuple[bytes, Parts]:
         return self.writer.model(model, accompany)

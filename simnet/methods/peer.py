@@ -109,6 +109,8 @@ Request = Problem | Measurement
 Solving = Generator[Request, Any, Found]
 """A computation that yields requests and is sent the answers."""
 Work = Solving[Proposal]
+"""What `propose` leaves to somebody else. It may be answered late: until then the peer is asked for nothing but
+`accepts` and `retell`, which look at nothing that `propose` changes."""
 
 
 @overload

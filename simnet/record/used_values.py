@@ -46,8 +46,7 @@ class _Ages:
         ages = np.array(self.new)
         fractions, powers = np.frexp(ages)
         places = powers.astype(np.int64) * BINS + (fractions * 2 * BINS).astype(np.int64)
-        found, counts = np.unique(np.where(ages > 0, places, _NO_AGE), return_counts=True)
-        self.bins.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+        self.bins.update(np.where(ages > 0, places, _NO_AGE).tolist())
         self.new = array("d")
 
     def add(self, other: _Ages) -> None:

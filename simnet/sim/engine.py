@@ -47,6 +47,7 @@ from simnet.sim.environment import Environment
 from simnet.sim.memory import gc_paused
 from simnet.sim.packets import Packets
 from simnet.sim.reliable import Reliable
+from simnet.sim.shared_solves import SharedSolves
 from simnet.sim.sim_events import ARRIVAL, AT_ONCE, NEW_WORK, SOLVING, Meeting, Message, Signal
 from simnet.sim.solve_batches import SolveBatches
 from simnet.sim.virtual_port import VirtualPort
@@ -179,8 +180,12 @@ class VirtualEngine:
         return Signal(self.env)
 
     def solve(self, work: Work) -> Signal:
-        """The outcome of an agent's local work, to wait for; it takes no simulated time."""
+        """The outcome of an agent's local work, or the work underway, to wait for; it takes no simulated time."""
         return self._batches.add(work)
+
+    def share(self, solves: SharedSolves) -> None:
+        """Let large problems be solved by several processes."""
+        self._batches.shared = solves
 
     def send(
         self, sender: int, peers: Sequence[int], round: int, kind: Kind, payload: bytes, parts: Parts | None = None

@@ -14,6 +14,7 @@ from simnet.learning.batch_solver import BatchSolver
 from simnet.learning.objective import Measurement
 from simnet.learning.solver import Problem
 from simnet.methods.peer import Proposal, Work
+from simnet.sim.shared_solves import SharedSolves, Underway
 from simnet.sim.sim_events import Signal
 
 BATCH = 160
@@ -26,23 +27,37 @@ class SolveBatches:
 
     def __init__(self, signal: Callable[[], Signal], later: Callable[[Callable[[], None]], None]) -> None:
         self._signal, self._later = signal, later
-        self._waiting: list[tuple[Work, Signal]] = []
+        self._waiting: list[tuple[Work | None, Proposal | Underway | None, Signal]] = []
         self._solver = BatchSolver()
+        self.shared: SharedSolves | None = None
+        """Who solves large problems in place of batches."""
+        self._instants = 0
 
     def add(self, work: Work) -> Signal:
-        """Take on an agent's work; what to wait for, its value is the outcome."""
+        """Take on an agent's work; what to wait for, its value is the outcome or the work underway."""
         if not self._waiting:
             self._later(self._solve)
         signal = self._signal()
-        self._waiting.append((work, signal))
+        self._waiting.append((*self._begun(work), signal))
         return signal
+
+    def _begun(self, work: Work) -> tuple[Work | None, Proposal | Underway | None]:
+        """The work, or what it has become as soon as it has begun."""
+        if self.shared is None:
+            return work, None
+        begun = self.shared.begin(work, self._instants, len(self._waiting))
+        return (None, begun) if isinstance(begun, Proposal | Underway) else (begun, None)
 
     def _solve(self) -> None:
         waiting, self._waiting = self._waiting, []
+        if self.shared is not None:
+            self._instants += 1
+            self.shared.all_have_begun()
         for first in range(0, len(waiting), BATCH):
             batch = waiting[first : first + BATCH]
-            for (_, signal), outcome in zip(batch, solve_all([work for work, _ in batch], self._solver), strict=True):
-                signal.end(outcome)
+            solved = iter(solve_all([work for work, _, _ in batch if work is not None], self._solver))
+            for work, found, signal in batch:
+                signal.end(found if work is None else next(solved))
 
 
 def solve_all(works: Sequence[Work], solver: BatchSolver) -> list[Proposal]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from simnet.agent.audience import Audience
 from simnet.agent.neighbourhood import Neighbourhood
-from simnet.agent.port import ages, never
+from simnet.agent.pacing import WorkTime
+from simnet.agent.port import Costly, ages, never
 from simnet.learning.evaluation import State
 from simnet.methods.peer import Known, Peer, Proposal
 from simnet.network.frame import Frame, Kind, Writer
@@ -42,7 +43,7 @@ class VirtualPort:
         agent: int,
         neighbourhood: Neighbourhood,
         writer: Writer,
-        work_time: Callable[[int], float],
+        work_time: WorkTime,
         rounds: int,
         inbox: Inbox | None,
         recovery: float,
@@ -82,13 +83,15 @@ class VirtualPort:
     def audience(self, round: int) -> Sequence[int]:
         return self._audience.of(round)
 
-    async def propose(self, peer: Peer, round: int) -> Proposal:
-        work = peer.propose(round)
-        return work if isinstance(work, Proposal) else await self._engine.solve(work)
+    async def work(self, peer: Peer, round: int) -> Proposal:
+        begun = peer.propose(round)
+        found = begun if isinstance(begun, Proposal) else await self._engine.solve(begun)
+        await self._take_time(found)
+        return found if isinstance(found, Proposal) else found.outcome()
 
-    async def compute(self, gradients: int) -> None:
+    async def _take_time(self, work: Costly) -> None:
         engine, downtime = self._engine, self._downtime
-        end = engine.now + self._work_time(gradients) * self.slowness
+        end = engine.now + self._work_time(work) * self.slowness
         await engine.timer(end, NEW_WORK)
         while self.down or self._downtime > downtime:
             if self._restart is not None:

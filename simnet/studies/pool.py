@@ -25,6 +25,7 @@ from simnet.allowance import VARIABLE
 from simnet.diagnostics import tell, warn
 from simnet.errors import ScenarioWarning, SimnetError
 from simnet.scenario import Scenario
+from simnet.sim.workers import end_told
 from simnet.studies.keys import code_version, run_key
 
 _NOT_AS_PLANNED = (
@@ -76,7 +77,7 @@ def perform(job: RunJob) -> Record:
         with threadpool_limits(1), warnings.catch_warnings():
             # A study has its reasons, and hundreds of runs: `simnet run` and `simnet explain` tell of one.
             warnings.simplefilter("ignore", ScenarioWarning)
-            result = run(job.scenario)
+            result = run(job.scenario, workers=1)  # other runs have the other cores
         made, rounds = job.scenario.resolved(), result.rounds.to_dicts()
         record = Record(job.key, job.code, made, job.scenario.seed, summary=result.summary, rounds=rounds)
     except SimnetError as error:
@@ -97,11 +98,6 @@ def _as_planned(job: RunJob) -> bool:
 def failed(job: RunJob, error: str, *, final: bool = False) -> Record:
     """The record of a run that gave nothing."""
     return Record(job.key, job.code, job.scenario.resolved(), job.scenario.seed, error=error, final=final)
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def execute(jobs: Sequence[RunJob], workers: int) -> Generator[Record, None, None]:
@@ -167,7 +163,7 @@ class _Worker:
 def _fallen(worker: _Worker, job: RunJob | None, died: set[str], waiting: deque[RunJob]) -> Record | None:
     """The job of a worker that died: another worker tries it once more, then it is recorded as failed."""
     worker.process.join()
-    end = _told(worker.process.exitcode)
+    end = end_told(worker.process.exitcode)
     if not worker.ready:
         advice = _ADVICE if worker.process.exitcode == 1 else ""
         raise SimnetError(f"a worker process ended as it started, {end}{advice}")
@@ -179,15 +175,6 @@ def _fallen(worker: _Worker, job: RunJob | None, died: set[str], waiting: deque[
     died.add(job.key)
     waiting.appendleft(job)
     return None
-
-
-def _told(code: int | None) -> str:
-    """How a process ended, for a sentence, and what that may mean."""
-    if code == -signal.SIGKILL:
-        return "killed by SIGKILL: memory ran out, or somebody killed it; with fewer --workers each has more memory"
-    if code is not None and code < 0:
-        return f"killed by {signal.Signals(-code).name if -code in {*signal.Signals} else f'signal {-code}'}"
-    return f"with exit code {code}"
 
 
 def serve(pipe: Connection) -> None:

@@ -13,6 +13,7 @@ from simnet.diagnostics import tell, warn
 from simnet.errors import SimnetError
 from simnet.record.atomic import temporary_folder
 from simnet.record.folder import slug
+from simnet.sim.workers import cores
 from simnet.studies import cluster as dask_cluster
 from simnet.studies import pool
 from simnet.studies.keys import code_version
@@ -80,7 +81,7 @@ def executor(workers: int | None = None, cluster: str | None = None) -> Executor
     """Where runs are done."""
     if workers is not None and workers < 1:
         raise SimnetError(f"--workers {workers}: at least 1")
-    count = workers or pool.cores()
+    count = workers or cores()
     return (
         partial(dask_cluster.execute, address=cluster, workers=count)
         if cluster

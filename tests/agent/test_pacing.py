@@ -11,6 +11,7 @@ from scipy import stats
 
 from simnet.agent.pacing import PACINGS, Compute, Deadline
 from simnet.errors import ScenarioError, SimnetError
+from simnet.methods.peer import Proposal
 from simnet.record.events import ReleaseMade
 from simnet.streams import Streams
 from tests.worlds import TICKS, found, lawful, told, world
@@ -218,7 +219,8 @@ def test_a_gradient_of_more_rows_takes_longer_where_rows_have_a_price():
     for t, event in found(result, "solve.finished"):
         took = t - started[event.agent, event.round]
         assert took == pytest.approx(0.01 + 1e-5 * result.agents["rows"][event.agent] * event.gradients)
-    few, many = (Compute(per_row_gradient=1e-5).for_agent(Streams(1), 0, rows)(5) for rows in (86, 1461))
+    times = (Compute(per_row_gradient=1e-5).for_agent(Streams(1), 0, rows) for rows in (86, 1461))
+    few, many = (time(Proposal(None, 5)) for time in times)
     assert (few, many) == pytest.approx((0.0043, 0.07305))
 
 
@@ -239,7 +241,7 @@ def test_measured_times_of_work_are_read_once_for_all_agents(tmp_path):
     compute = Compute(time={"kind": "empirical", "file": "times.csv"}, per_gradient=0.1)
     read = compute.read(lambda name: tmp_path / name)
     (tmp_path / "times.csv").unlink()
-    assert [read.for_agent(Streams(1), agent, 80)(3) for agent in range(2)] == pytest.approx([0.8, 0.8])
+    assert [read.for_agent(Streams(1), agent, 80)(Proposal(None, 3)) for agent in range(2)] == pytest.approx([0.8, 0.8])
 
 
 SLOTS = {"network.pacing": TICKS | {"send_at": 0.05}, "compute.time": 0.0, "compute.per_gradient": 0.001}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, root
 
 from simnet.errors import SimnetError
+from simnet.learning.inverse_hessian import LimitedBfgs
 from simnet.learning.objective import LOGISTIC, LOSSES, SMOOTHED_HINGE, LocalObjective, Loss, Subproblem
 from simnet.learning.solver import Solution, Solver
 
@@ -184,6 +185,42 @@ def test_the_same_problems_give_the_same_bits():
     one, two = ring(f, 0.01, 10, noise=0.01), ring(f, 0.01, 10, noise=0.01)
     assert [s.theta.tobytes() for s in one] == [s.theta.tobytes() for s in two]
     assert [s.gradient_norm for s in one] == [s.gradient_norm for s in two]
+
+
+@given(seeds, st.booleans(), st.lists(st.tuples(st.booleans(), st.floats(0.01, 10.0)), min_size=1, max_size=8))
+def test_two_solvers_that_follow_each_other_are_one(seed: int, hessian: bool, problems: list[tuple[bool, float]]):
+    """Whoever goes on, here or elsewhere, goes on from what the other has left, to the last bit."""
+    f = ordinary(seed, rows=500)
+    assert f.batch_key is None
+    one, here, there = Solver(f), Solver(f), Solver(f)
+    if not hessian:
+        for solver in (one, here, there):
+            solver.inverse_hessian = LimitedBfgs(f)
+    desk, rng, start = np.zeros(here.size), np.random.default_rng(seed), np.zeros(10)
+    for change, quadratic in problems:
+        linear = 0.1 * rng.standard_normal(10)
+        expected = one.solve(linear, quadratic, start, 1e-8)
+        if change and one.theta.size and here.theta.size:
+            here.leave(desk)
+            there.follow(desk)
+            here, there = there, here
+        found = here.solve(linear, quadratic, start, 1e-8)
+        assert found.theta.tobytes() == expected.theta.tobytes()
+        assert found[1:] == expected[1:]
+        start = expected.theta
+
+
+def test_a_solver_that_another_has_followed_knows_nothing_of_it_before_it_is_told():
+    f, desk, linear = ordinary(1, rows=500), np.zeros(Solver(ordinary(1, rows=500)).size), np.full(10, 0.1)
+    here, there = Solver(f), Solver(f)
+    first = here.solve(linear, 1.0, np.zeros(10), 1e-8)
+    here.leave(desk)
+    there.follow(desk)
+    assert there.followed
+    assert not here.followed
+    assert there.theta.tobytes() == first.theta.tobytes()
+    assert there.solve(linear, 1.0, there.theta, 1e-8).gradients == 0
+    assert not there.followed
 
 
 def test_a_solution_cannot_be_changed_behind_the_solvers_back():

@@ -13,7 +13,7 @@ from simnet.agent.neighbourhood import Neighbourhood
 from simnet.errors import FrameError, LiveError
 from simnet.live.live_port import LivePort, RepeatedRound
 from simnet.live.shim import Clock, Numbering
-from simnet.methods.peer import within
+from simnet.methods.peer import Proposal, within
 from simnet.network import frame
 from simnet.network.frame import Writer
 from simnet.network.link import Passage
@@ -89,13 +89,23 @@ def test_a_wait_in_vain_ends_at_its_deadline():
     asyncio.run(story())
 
 
+class Busy:
+    """A peer that works for some time."""
+
+    def __init__(self, until):
+        self._until = until
+
+    def propose(self, t):
+        while not self._until():
+            pass
+        return Proposal(None)
+
+
 def test_work_that_was_done_already_is_part_of_the_time_that_work_takes():
     async def story():
-        port, _, _ = opened(work_time=lambda gradients: 0.05)
+        port, _, _ = opened(work_time=lambda work: 0.05)
         begin = port.now
-        while port.now < begin + 0.03:
-            pass
-        await port.compute(1)
+        await port.work(Busy(until=lambda: port.now >= begin + 0.03), 1)
         assert 0.045 <= port.now - begin < 0.079
 
     asyncio.run(story())
